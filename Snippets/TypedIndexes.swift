@@ -43,17 +43,22 @@ let best = try rank.rows(in: .fantasy, limit: 1)  // Ubik
 let worst = try rank.rows(in: .fantasy, reversed: true, limit: 2)  // Emma, Dune
 let place = try rank.rank(of: 15, in: .fantasy)  // 1: one book sells better
 let count = try rank.count(in: .fantasy, where: .oneOf([0, 20]))  // 2
+let titled = try rank.rows(in: .fantasy, where: .equal(20, and: .prefix("U")))  // Ubik
 let genres = try rank.groups().map(\.group)  // crime, fantasy
 let emma = try snapshot[byTitle].row("Emma")
+let named = try snapshot[byTitle].rows(where: .prefix("Du"))  // Dubliners, Dune
 let beginning = try snapshot[byAuthor].rows(in: "ann", where: .prefix("Du"))  // Dubliners, Dune
 let soon = try snapshot[byDue].rows(in: "ann", where: .before(day + 7200))  // Dune
 let someday = try snapshot[byDue].rows(in: "ann", where: .absent)  // Emma
 let second = try snapshot.get(1, in: books)  // Dune
 // snippet.hide
+let monday = try GroupName(field: day)
 precondition(popular.map(\.title) == ["Ubik", "Dune"])
 precondition(best.map(\.title) == ["Ubik"] && worst.map(\.title) == ["Emma", "Dune"])
 precondition(place == 1 && count == 2 && genres == [.crime, .fantasy])
 precondition(emma?.sales == 0 && second?.title == "Dune")
+precondition(titled.map(\.title) == ["Ubik"])
+precondition(named.map(\.title) == ["Dubliners", "Dune"])
 precondition(beginning.map(\.title) == ["Dubliners", "Dune"])
 precondition(soon.map(\.title) == ["Dune"] && someday.map(\.title) == ["Emma"])
 

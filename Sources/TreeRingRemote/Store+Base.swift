@@ -44,7 +44,7 @@ extension Store {
     options: RemoteOptions = RemoteOptions(),
     progress: @escaping @Sendable (CopyProgress) -> Bool = { _ in true }
   ) async throws -> CopyReport {
-    let connection = try BaseConnection(server, options)
+    let connection = try RequestConnection(server, path: "/v1/bases", options)
     let received = try ReceivedLog(in: folder, fileSystem: fileSystem)
     defer { received.release() }
     var transfer = BaseTransfer(into: received, connection, progress)

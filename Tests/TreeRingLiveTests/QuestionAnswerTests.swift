@@ -60,6 +60,55 @@ import TreeRingLog
     }
   }
 
+  @Test("The counts of pages with conditions make up the count, at the commit of the first")
+  func countsByConditions() throws {
+    let board = try board()
+    var limits = LiveLimits()
+    limits.examinedRows = 4
+    let service = LiveService(board.store, limits: limits)
+    let filter = try RowFilter(["order>3", "group!=b"])
+    for (at, point) in [("", ReadPoint.commit(board.store.newestCommit)), ("&at=20", .commit(20))] {
+      let snapshot = try board.store.snapshot(at: point)
+      var wanted = 0
+      try snapshot.forEachRow(in: "rows") { row in
+        if row.object.withUnsafeBytes(filter.fits) { wanted += 1 }
+        return true
+      }
+      var count = 0
+      var next = ""
+      for _ in 0..<100 {
+        let page = try ask(
+          service, "/v1/buckets/rows/count?where=order%3E3&where=group!=b\(at)\(next)")
+        #expect(page.status == 200, "\(page.text)")
+        #expect(page.members["commit"]?.integer == Int(snapshot.commit))
+        count += page.members["count"]?.integer ?? 0
+        guard let key = page.members["next"]?.string else { break }
+        next = "&from=" + key
+      }
+      #expect(count == wanted && wanted > 4)
+      let index = try ask(service, "/v1/indexes/board/count?at=\(snapshot.commit)")
+      #expect(index.members["count"]?.integer == (try snapshot.index("board").count))
+    }
+  }
+
+  @Test("A page of many examined rows names the indexes that would serve and may be seen")
+  func advice() throws {
+    let board = try board()
+    var limits = LiveLimits()
+    limits.examinedRows = 4
+    let service = LiveService(board.store, limits: limits)
+    for path in ["rows", "count"] {
+      func advice(_ query: String, _ access: LiveAccess = LiveAccess(.read)) throws -> String? {
+        try ask(service, "/v1/buckets/rows/\(path)?\(query)", access).members["advice"]?.string
+      }
+      #expect(try advice("where=group=a")?.contains("by a group of board (rows: field") == true)
+      let limited = LiveAccess(.read, buckets: ["rows"], indexes: ["other"])
+      #expect(try advice("where=group=a", limited)?.contains("No index serves") == true)
+      #expect(try advice("where=order%3E3")?.contains("without an equality") == true)
+      #expect(try advice("") == nil)
+    }
+  }
+
   @Test("Bounds give the rows and the count of a range of the order")
   func bounds() throws {
     let board = try board()
@@ -105,6 +154,7 @@ import TreeRingLog
       ("indexes/board/groups/a/rows?lower=1,2", 400), ("indexes/board/groups/a/rows?upper=x", 400),
       ("indexes/board/groups/a/count?lower=[", 400), ("indexes/board/groups/a/count?low=1", 400),
       ("indexes/none/groups/a/count", 404), ("buckets/none/count", 404),
+      ("buckets/rows/count?where=order", 400), ("indexes/none/count", 404),
       ("buckets/none/rows?where=a=1", 404),
     ])
   func mistakes(path: String, status: Int) throws {
@@ -118,7 +168,10 @@ import TreeRingLog
   func rights() throws {
     let service = LiveService(try board().store)
     let access = LiveAccess(.read, buckets: ["other"], indexes: ["other"])
-    for path in ["buckets/rows/count", "indexes/board/groups/a/count"] {
+    for path in [
+      "buckets/rows/count", "buckets/rows/count?where=order%3E3", "indexes/board/count",
+      "indexes/board/groups/a/count",
+    ] {
       #expect(try ask(service, "/v1/\(path)", access).status == 403)
     }
   }

@@ -7,10 +7,12 @@ internal import TreeRingPlatform
 extension Snapshot {
   /// The definition by which this snapshot reads an index: the one in force when it was taken.
   ///
-  /// - Throws: `notFound` if there is no such index.
-  package func definition(ofIndex name: String) throws(TreeRingError) -> IndexRecord {
+  /// - Throws: `notFound` if there is no such index, with the indexes for this use.
+  package func definition(
+    ofIndex name: String, for use: IndexUse = .groups
+  ) throws(TreeRingError) -> IndexRecord {
     guard let record = pin.definitions.indexes[name] else {
-      throw TreeRingError.noIndex(named: name, in: pin.definitions)
+      throw TreeRingError.noIndex(named: name, for: use, in: pin.definitions)
     }
     return record
   }

@@ -20,8 +20,6 @@ struct RuleChecks {
   var hasRules = false
   /// Whether the transaction's own deletes change the rows that refer to the deleted ones.
   var appliesDeletions = true
-  /// Whether the transaction is a sweep, which has deleted its batch of expired rows.
-  var hasSwept = false
   /// The rules whose closure this process has not registered.
   var unknown: [IndexRecord] = []
   /// The numbers of the rules that the transaction itself defines.

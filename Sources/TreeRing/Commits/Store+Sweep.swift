@@ -1,10 +1,11 @@
-// The sweeper: deletes expired rows in bounded batches, by ordinary commits.
+// The sweeper: deletes expired rows by ordinary commits while nothing else is written.
 //
-// A commit that has operations deletes the rows that are due, unless there are too many. The
-// sweeper does the rest: rows that become due while nothing is written, and those of which many are
-// due at once. It wakes at the date of the next row, deletes a batch, and pauses for so long that
-// it holds the writer's lock for a twentieth of the time at most. A crash leaves whole commits; the
-// next opening goes on. A store that is open for reading never sweeps.
+// A commit that has operations deletes all rows that are due at its date. So does one of the
+// sweeper, which wakes at the date of the next row. If many rows are due, as after an opening, it
+// deletes those with the earliest dates first: a batch ends between two dates, and its commit has
+// the date of its last row, so that it shows no row that is due then. After a batch the sweeper
+// pauses for so long that it holds the writer's lock for a twentieth of the time at most. A crash
+// leaves whole commits; the next opening goes on. A store that is open for reading never sweeps.
 
 internal import Dispatch
 internal import Logging
@@ -13,7 +14,7 @@ internal import TreeRingPlatform
 
 /// The moments of sweeps. Any thread.
 final class Sweeper: Sendable {
-  /// The maximum number of rows that a batch deletes, besides those that cascades delete.
+  /// The number of rows of one expiry after which a batch ends, at the next later date.
   static let batchRowCount = 256
   /// The ratio of the pause after a batch to the time for which the batch held the writer's lock.
   static let pauseFactor = 19
@@ -89,13 +90,17 @@ final class Sweeper: Sendable {
 }
 
 extension Store {
-  /// Deletes the rows that have expired, by the clock, in one commit. The store does so by itself
-  /// while it is open for writing, unless `StoreOptions.sweeps` is false.
+  /// Deletes rows that have expired, by the clock, in one commit. The store does so by itself while
+  /// it is open for writing, unless `StoreOptions.sweeps` is false.
   /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   ///
-  /// - Parameter limit: the maximum number of rows, besides those that cascades delete.
-  /// - Returns: the number of expired rows that were deleted; if it is the limit, more may be due.
-  ///   O(log n) for each.
+  /// A commit shows no row that is due at its date. So a commit that leaves rows for another sweep
+  /// has the date of the last row that it deletes, and deletes all rows of that date.
+  ///
+  /// - Parameter limit: the number of rows of one expiry after which those of later dates are left,
+  ///   besides the rows that cascades delete.
+  /// - Returns: the number of expired rows that were deleted; if it is not below the limit, more
+  ///   may be due. O(log n) for each.
   @discardableResult
   public func sweep(limit: Int = 256) throws -> Int {
     var deletedCount = 0
@@ -145,12 +150,7 @@ extension Store {
       let order = Tree(roots.order, pages: version.pages)
       let first = try? version.pages.read { () throws(TreeRingError) -> Timestamp? in
         if order.isEmpty { return nil }
-        return order.withEntry(at: 0) { key, _ in
-          // The key is empty if its page could not be fetched.
-          let head = Expiry.group.encoded.count
-          if key.count < head { return nil }
-          return ActiveExpiry.date(ofSortKey: UnsafeRawBufferPointer(rebasing: key[head...]))
-        }
+        return order.withEntry(at: 0) { key, _ in ActiveExpiry.date(ofKey: key) }
       }
       if let first = first ?? nil { earliest = min(earliest ?? first, first) }
     }
@@ -195,11 +195,13 @@ extension Store {
 
 extension Transaction {
   /// Deletes rows that are due by a clock, or by the newest commit's date if that is later, since
-  /// the commit will have that date.
+  /// the commit will have that date; of many, those with the earliest dates.
   fileprivate func deleteDue(by clock: Timestamp, limit: Int) throws(TreeRingError) -> Int {
     try beginEdit()
-    editor.rules.hasSwept = true
-    return try deleteExpired(
-      at: max(clock, editor.roots.timestamp), limit: limit, isWhole: false)
+    let newest = editor.roots.timestamp
+    let now = max(clock, newest)
+    let date = max(newest, try dateOfBatch(limit: limit, at: now))
+    if date < now { timestamp = date }
+    return try deleteExpired(at: date)
   }
 }

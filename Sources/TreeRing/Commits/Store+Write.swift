@@ -236,10 +236,7 @@ extension Store {
     let date = writes ? try date(of: transaction, after: base.roots) : nil
     do {
       let ownDeletedCount = editor.rules.deleted.count
-      if let date, !transaction.takesDateOfNewest, !editor.rules.hasSwept {
-        try transaction.deleteExpired(
-          at: date.timestamp, limit: Expiry.rowsPerCommit, isWhole: true)
-      }
+      if let date { try transaction.deleteExpired(at: date.timestamp) }
       try transaction.checkRules(
         applyingDeletionsFrom: editor.rules.appliesDeletions ? 0 : ownDeletedCount)
     } catch {

@@ -7,39 +7,64 @@ extension Transaction {
   /// of another rule than an expiry, a delete might be refused that another process could make.
   static func mayExpire(_ unknown: [IndexRecord]) -> Bool { unknown.allSatisfy(\.isExpiry) }
 
-  /// Deletes rows whose date is not later than another, those with the earliest dates first.
+  /// The number of expired rows that are collected before they are deleted.
+  private static let stepRowCount = 1024
+
+  /// Deletes all rows whose date is not later than another. Memory holds the commit, and no list of
+  /// the rows.
   ///
-  /// - Parameters:
-  ///   - date: the date of the commit.
-  ///   - limit: the maximum number of rows.
-  ///   - isWhole: whether to delete none if there are more.
-  /// - Returns: the number of rows deleted. O(log n) for each.
+  /// - Parameter date: the date of the commit.
+  /// - Returns: the number of rows deleted. O(log n) for each, and O(log n) for each expiry.
   @discardableResult
-  func deleteExpired(
-    at date: Timestamp, limit: Int, isWhole: Bool
-  ) throws(TreeRingError) -> Int {
+  func deleteExpired(at date: Timestamp) throws(TreeRingError) -> Int {
     guard editor.rules.isActive, Self.mayExpire(editor.rules.unknown) else { return 0 }
-    var due: [RowReference] = []
+    var count = 0
+    for index in editor.active.expiring {
+      var before: Int
+      repeat {
+        before = count
+        for row in try due(by: index, at: date) {
+          let id = try RowNames(catalog: editor.catalog).id(of: row)
+          let isDeleted = try row.key.withUnsafeBytes { (key) throws(TreeRingError) in
+            try delete(key, in: id.bucket)
+          }
+          if isDeleted { count += 1 }
+        }
+      } while count > before
+    }
+    return count
+  }
+
+  /// The first of the rows that are due at a date by one expiry.
+  private func due(
+    by index: ActiveIndex, at date: Timestamp
+  ) throws(TreeRingError) -> [RowReference] {
+    guard let roots = editor.roots.index(index.number) else { return [] }
+    let order = Tree(roots.order, pages: editor.pages)
+    var rows: [RowReference] = []
+    try order.forEach(in: ActiveExpiry.due(in: order, at: date).prefix(Self.stepRowCount)) {
+      (key, value) throws(TreeRingError) in
+      rows.append(try OrderEntry(key: key, value: value).row)
+      return true
+    }
+    return rows
+  }
+
+  /// The earliest date at which `limit` rows of one expiry are due, if more are due at `date`;
+  /// otherwise `date`. O(log n) for each expiry.
+  func dateOfBatch(limit: Int, at date: Timestamp) throws(TreeRingError) -> Timestamp {
+    var earliest = date
     for index in editor.active.expiring {
       guard let roots = editor.roots.index(index.number) else { continue }
       let order = Tree(roots.order, pages: editor.pages)
       let positions = ActiveExpiry.due(in: order, at: date)
-      if isWhole, due.count + positions.count > limit { return 0 }
-      try order.forEach(in: positions.prefix(limit - due.count)) {
-        (key, value) throws(TreeRingError) in
-        due.append(try OrderEntry(key: key, value: value).row)
-        return true
+      if positions.count <= limit { continue }
+      let last = order.withEntry(at: positions.lowerBound + max(0, limit - 1)) { key, _ in
+        ActiveExpiry.date(ofKey: key)
       }
+      if let last { earliest = min(earliest, last) }
     }
-    var count = 0
-    for row in due {
-      let id = try RowNames(catalog: editor.catalog).id(of: row)
-      let isDeleted = try row.key.withUnsafeBytes { (key) throws(TreeRingError) in
-        try delete(key, in: id.bucket)
-      }
-      if isDeleted { count += 1 }
-    }
-    return count
+    return earliest
   }
 
   /// Throws `invalidInput` if a reference restricts the deletes of rows that expire, directly or

@@ -151,7 +151,7 @@ extension Transaction {
   public func removeIndex(_ name: String) throws(TreeRingError) {
     try beginEdit()
     guard let old = editor.catalog.indexes[name] else {
-      throw TreeRingError.noIndex(named: name, in: editor.catalog)
+      throw TreeRingError.noIndex(named: name, for: .any, in: editor.catalog)
     }
     for child in editor.catalog.filters(of: name) { try removeIndex(child.name) }
     var record = old

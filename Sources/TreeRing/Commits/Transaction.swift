@@ -131,13 +131,14 @@ public final class Transaction: Readable, ReadableState {
           + "Give its GroupIndex to `Store(at:indexes:)`.")
     }
     return IndexReader(
-      name: name, state: reader, roots: roots, decimals: record.decimals, pin: nil)
+      name: name, state: reader, roots: roots, decimals: record.decimals,
+      isByFields: record.isByFields, pin: nil)
   }
 
   func text(_ name: String) throws(TreeRingError) -> TextReader {
     let reader = try self.reader
     guard let record = editor.catalog.indexes[name], let roots = editor.roots.index(record.number)
-    else { throw TreeRingError.noIndex(named: name, in: editor.catalog) }
+    else { throw TreeRingError.noIndex(named: name, for: .words, in: editor.catalog) }
     return TextReader(
       definition: try record.textDefinition(), state: reader, roots: roots, pin: nil)
   }

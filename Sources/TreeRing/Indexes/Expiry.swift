@@ -19,9 +19,9 @@ public import TreeRingPlatform
 /// without a date stays. The expiry can be read as a group index with one group, ``group``, in
 /// which the next row to expire comes first.
 ///
-/// A commit deletes the rows whose date is not later than its own, by operations of its own, so
-/// that no snapshot of it shows them. If more than ``rowsPerCommit`` are due at once, it deletes
-/// none, and the sweeper of the writing process deletes them in batches; see `Store.sweep`.
+/// A commit deletes all rows whose date is not later than its own, by operations of its own, so
+/// that no snapshot of it shows them. The sweeper of the writing process makes commits for that
+/// when nobody else does; see `Store.sweep`.
 public struct Expiry: Hashable, Sendable {
   /// The meaning of numbers in the field.
   public enum Numbers: String, Hashable, Sendable, CaseIterable {
@@ -35,8 +35,6 @@ public struct Expiry: Hashable, Sendable {
 
   /// The group of all rows with a date.
   public static let group: GroupName = "expires"
-  /// The maximum number of rows that a commit deletes because they are due.
-  public static let rowsPerCommit = 64
 
   /// The bucket of the rows that expire.
   public let bucket: String
@@ -164,10 +162,12 @@ struct ActiveExpiry: Sendable {
     return encoder.bytes
   }
 
-  /// The date of a sort key.
-  static func date(ofSortKey key: UnsafeRawBufferPointer) -> Timestamp? {
-    guard key.count >= 8 else { return nil }
-    let bits = UInt64(bigEndian: key.loadUnaligned(as: UInt64.self))
+  /// The date of a key of the order tree; nil for an empty key, which stands for a page that could
+  /// not be fetched.
+  static func date(ofKey key: UnsafeRawBufferPointer) -> Timestamp? {
+    let head = Expiry.group.encoded.count
+    guard key.count >= head + 8 else { return nil }
+    let bits = UInt64(bigEndian: key.loadUnaligned(fromByteOffset: head, as: UInt64.self))
     return Timestamp(microseconds: Int64(bitPattern: bits ^ 1 << 63))
   }
 

@@ -22,7 +22,7 @@ extension Index {
     case .fields(let text), .summed(let text):
       return try components(inFields: try FieldIndex(json: text))
     case .code, .summedCode, .filtered:
-      return order.map { SortComponents(encoding: .closure($0)) }
+      return order.map { SortComponents(encoding: .closure($0), rest: rest[...]) }
     case .expiry:
       guard let order else { return nil }
       guard Sort.self == Timestamp.self, !order.isDescending, case .never = order.absence else {
@@ -38,8 +38,10 @@ extension Index {
   private func components(
     inFields fields: FieldIndex
   ) throws(TreeRingError) -> SortComponents<Sort>? {
-    if Group.self == Date.self || Group.self == Data.self {
-      throw contradiction("an index by fields names a group by JSON, as a number or text")
+    if Group.self == Date.self || Group.self == Data.self, !bucket.coder.isOfLibrary {
+      throw contradiction(
+        "the coder of \(bucket.name) is the program's own, so the JSON of its dates and data is "
+          + "unknown. Give GroupName as the type of groups, or use RowCoder.json or .binary")
     }
     guard let order else { return nil }
     guard let first = fields.order.first else { throw contradiction("its rows have no order") }
@@ -47,7 +49,9 @@ extension Index {
       throw contradiction(
         "it is ordered by \(first.field) \(first.isDescending ? "descending" : "ascending")")
     }
-    return SortComponents(encoding: .field(isDescending: first.isDescending))
+    return SortComponents(
+      encoding: .field(isDescending: first.isDescending),
+      rest: fields.order.dropFirst().map { NextOrder.field(isDescending: $0.isDescending) }[...])
   }
 
   func contradiction(_ reason: String) -> TreeRingError {

@@ -40,9 +40,15 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
   public let groupIndex: GroupIndex?
   /// The order of the sort values; nil if the rows have none that the caller gives.
   let order: ValueOrder<Sort>?
+  /// The order of the sort values after the first, as far as the handle declares it.
+  var rest: [NextOrder] = []
 
   /// Creates the handle of a definition in code.
-  init(declaring index: GroupIndex, on bucket: Bucket<Row>, order: ValueOrder<Sort>?) {
+  init(
+    declaring index: GroupIndex, on bucket: Bucket<Row>, order: ValueOrder<Sort>?,
+    rest: [NextOrder]
+  ) {
+    self.rest = rest
     name = index.name
     self.bucket = bucket
     self.order = order
@@ -79,10 +85,15 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
     by first: RowOrder<Row, Sort>, _ rest: repeat RowOrder<Row, each Rest>
   ) {
     var items = [first.item]
-    for order in repeat each rest { items.append(order.item) }
+    var orders: [NextOrder] = []
+    for order in repeat each rest {
+      items.append(order.item)
+      orders.append(order.next)
+    }
     self.init(
       name, on: bucket, version: version, order: first.values,
       groups: { row in try group(row).map { [$0] } ?? [] }, items: items)
+    self.rest = orders
   }
 
   /// Declares an index whose rows are in several groups; otherwise as the index with one.
@@ -92,9 +103,14 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
     by first: RowOrder<Row, Sort>, _ rest: repeat RowOrder<Row, each Rest>
   ) {
     var items = [first.item]
-    for order in repeat each rest { items.append(order.item) }
+    var orders: [NextOrder] = []
+    for order in repeat each rest {
+      items.append(order.item)
+      orders.append(order.next)
+    }
     self.init(
       name, on: bucket, version: version, order: first.values, groups: groups, items: items)
+    self.rest = orders
   }
 
   /// Names an index that is defined elsewhere, and states the types of its groups and of the value

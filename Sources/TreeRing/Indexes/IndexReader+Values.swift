@@ -4,10 +4,15 @@
 public import TreeRingLog
 
 extension IndexReader {
+  /// The name of a value's group; of an index by fields, as the library's coders write the value.
+  private func name(of group: some KeyConvertible) throws(TreeRingError) -> GroupName {
+    isByFields ? try FieldGroups().name(of: group) : GroupName(group)
+  }
+
   /// The number of rows of a value's group; 0 for one that does not exist. O(log n).
   @_disfavoredOverload
   public func count(in group: some KeyConvertible) throws(TreeRingError) -> Int {
-    try count(in: GroupName(group))
+    try count(in: name(of: group))
   }
 
   /// The rows at positions of a value's group, clipped to the group. O(log n + rows read).
@@ -15,7 +20,7 @@ extension IndexReader {
   public func rows(
     in group: some KeyConvertible, _ range: Range<Int>? = nil
   ) throws -> [StoredRow] {
-    try rows(in: GroupName(group), range)
+    try rows(in: name(of: group), range)
   }
 
   /// The row at a position of a value's group; nil beyond its end. O(log n).
@@ -23,7 +28,7 @@ extension IndexReader {
   public func row(
     at index: Int, in group: some KeyConvertible
   ) throws(TreeRingError) -> StoredRow? {
-    try row(at: index, in: GroupName(group))
+    try row(at: index, in: name(of: group))
   }
 
   /// The position of a row in a value's group; nil if the row is not in the group. O(log n).
@@ -31,12 +36,12 @@ extension IndexReader {
   public func index(
     of id: RowID, in group: some KeyConvertible
   ) throws(TreeRingError) -> Int? {
-    try index(of: id, in: GroupName(group))
+    try index(of: id, in: name(of: group))
   }
 
   /// Returns the group of a value for several queries. O(log n).
   @_disfavoredOverload
   public func group(_ group: some KeyConvertible) throws(TreeRingError) -> GroupReader {
-    try self.group(GroupName(group))
+    try self.group(name(of: group))
   }
 }

@@ -16,15 +16,18 @@ public struct IndexReader: Sendable {
   let placeTree: Tree
   /// The number of decimals of its sums; nil without sums.
   let decimals: Int?
+  /// Whether its groups are the values of a field.
+  let isByFields: Bool
   /// Keeps the state readable; nil in a transaction.
   private let pin: (any AnyObject & Sendable)?
 
   init(
     name: String, state: StateReader, roots: IndexRoots, decimals: Int? = nil,
-    pin: (any AnyObject & Sendable)?
+    isByFields: Bool = false, pin: (any AnyObject & Sendable)?
   ) {
     self.pin = pin
     self.decimals = decimals
+    self.isByFields = isByFields
     self.name = name
     self.state = state
     self.roots = roots

@@ -18,7 +18,7 @@ extension Snapshot {
       }
       next = parent
     }
-    throw TreeRingError.noIndex(named: next, in: try reader.catalog)
+    throw TreeRingError.noIndex(named: next, in: pin.definitions)
   }
 
   /// The positions of the rows of a group from one bound, inclusive, to another, exclusive, in the

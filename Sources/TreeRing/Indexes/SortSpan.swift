@@ -10,9 +10,6 @@ struct SortSpan: Equatable {
   var lower: [UInt8]
   var upper: [UInt8]?
 
-  /// The span of all keys.
-  static var all: SortSpan { SortSpan(lower: [], upper: nil) }
-
   /// The span of the keys that begin with these bytes.
   init(prefix: [UInt8]) { self.init(lower: prefix, upper: Self.successor(of: prefix)) }
 
@@ -34,7 +31,8 @@ struct SortSpan: Equatable {
   }
 }
 
-/// The components of the most significant sort values of an index, as its definition encodes them.
+/// The components of a sort value of an index, as its definition encodes them: of the most
+/// significant one, or of a further one among the rows that are equal in those before.
 struct SortComponents<Value: SortValue> {
   /// The source of the bytes.
   enum Encoding {
@@ -45,6 +43,10 @@ struct SortComponents<Value: SortValue> {
   }
 
   let encoding: Encoding
+  /// The less significant sort values.
+  var rest: ArraySlice<NextOrder> = []
+  /// The components of the values before.
+  var prefix: [UInt8] = []
 
   private var isDescending: Bool {
     switch encoding {
@@ -70,8 +72,16 @@ struct SortComponents<Value: SortValue> {
 
   /// The keys of a value's rows; nil if no row can have it. A key is cut, and so is the component.
   func keys(of value: Value?) throws(TreeRingError) -> SortSpan? {
-    try component(of: value).map { SortSpan(prefix: Array($0.prefix(SortKeyEncoder.byteLimit))) }
+    try component(of: value).map { span(of: $0) }
   }
+
+  /// The keys that begin with the components before and with these bytes.
+  private func span(of component: [UInt8]) -> SortSpan {
+    SortSpan(prefix: Array((prefix + component).prefix(SortKeyEncoder.byteLimit)))
+  }
+
+  /// The keys of all values.
+  private var all: SortSpan { span(of: []) }
 
   /// A value as the coders of rows write it in a field.
   private static func json(of value: Value) throws(TreeRingError) -> [UInt8] {
@@ -101,13 +111,27 @@ struct SortComponents<Value: SortValue> {
       var spans: [SortSpan] = []
       for keys in all where keys != spans.last { spans.append(keys) }
       return spans
+    case .next(let values, let next):
+      var known: [[UInt8]] = []
+      for value in values {
+        guard let component = try component(of: value) else { continue }
+        if !known.contains(component) { known.append(component) }
+      }
+      known.sort { $0.lexicographicallyPrecedes($1) }
+      var spans: [SortSpan] = []
+      for component in known {
+        for span in try next.spans(rest, prefix + component) where span != spans.last {
+          spans.append(span)
+        }
+      }
+      return spans
     case .prefix(let text):
       guard let component = try component(of: text) else { return [] }
       // The last two bytes are the end mark.
-      return [SortSpan(prefix: Array(component.dropLast(2).prefix(SortKeyEncoder.byteLimit)))]
+      return [span(of: component.dropLast(2))]
     case .range(let lower, let upper):
       let (low, high) = (try span(of: lower), try span(of: upper))
-      guard let present = low?.present ?? high?.present else { return [.all] }
+      guard let present = low?.present ?? high?.present else { return [all] }
       let (first, last) = isDescending ? (high, low) : (low, high)
       let start = first.map { $0.isIncluded ? $0.keys.lower : $0.keys.upper }
       let end = last.map { $0.isIncluded ? $0.keys.upper : $0.keys.lower }
@@ -122,22 +146,62 @@ struct SortComponents<Value: SortValue> {
     of bound: ValueCondition<Value>.Bound?
   ) throws(TreeRingError) -> (keys: SortSpan, isIncluded: Bool, present: SortSpan)? {
     guard let bound, let keys = try keys(of: bound.value) else { return nil }
-    return (keys, bound.isIncluded, present(like: keys.lower))
+    return (keys, bound.isIncluded, present(like: keys.lower.dropFirst(prefix.count)))
   }
 
   /// The keys of the values that a component's value can be compared with: of all present ones, or
   /// of the fields with the same kind of scalar.
-  private func present(like component: [UInt8]) -> SortSpan {
-    guard let first = component.first else { return .all }
+  private func present(like component: ArraySlice<UInt8>) -> SortSpan {
+    guard let first = component.first else { return all }
     switch encoding {
     case .closure(let order):
-      if case .never = order.absence { return .all }
-      return SortSpan(prefix: [first])
+      if case .never = order.absence { return all }
+      return span(of: [first])
     case .field(let isDescending):
       let tags = SortKeyEncoder.tags(comparableWith: isDescending ? ~first : first)
       return isDescending
-        ? SortSpan(lower: [~tags.upperBound], upper: SortSpan.successor(of: [~tags.lowerBound]))
-        : SortSpan(lower: [tags.lowerBound], upper: SortSpan.successor(of: [tags.upperBound]))
+        ? SortSpan(
+          lower: prefix + [~tags.upperBound],
+          upper: SortSpan.successor(of: prefix + [~tags.lowerBound]))
+        : SortSpan(
+          lower: prefix + [tags.lowerBound],
+          upper: SortSpan.successor(of: prefix + [tags.upperBound]))
+    }
+  }
+}
+
+/// The order by a sort value after the first one.
+enum NextOrder: Sendable {
+  /// A field of JSON objects.
+  case field(isDescending: Bool)
+  /// A closure that returns places: a `ValueOrder` of the value's type.
+  case closure(any Sendable)
+  /// The operations of the row.
+  case maintained
+}
+
+/// A condition on the sort value after another one, whose type only the condition knows.
+struct NextCondition {
+  /// The spans among the keys that begin with components of the values before.
+  let spans: (_ rest: ArraySlice<NextOrder>, _ prefix: [UInt8]) throws(TreeRingError) -> [SortSpan]
+
+  init<Value: SortValue>(_ condition: ValueCondition<Value>) {
+    spans = { (rest, prefix) throws(TreeRingError) in
+      var components: SortComponents<Value>
+      switch rest.first {
+      case .field(let isDescending):
+        components = SortComponents(encoding: .field(isDescending: isDescending))
+      case .closure(let order as ValueOrder<Value>):
+        components = SortComponents(encoding: .closure(order))
+      case nil, .closure, .maintained:
+        throw TreeRingError(
+          .invalidInput,
+          "The condition after “and” is on a value of \(Value.self), but the index's handle has no "
+            + "such next sort value. Declare the index with it, or leave the condition out.")
+      }
+      components.rest = rest.dropFirst()
+      components.prefix = prefix
+      return try components.spans(of: condition)
     }
   }
 }

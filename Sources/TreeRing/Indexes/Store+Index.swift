@@ -95,7 +95,7 @@ extension Store {
     let roots = try trees(of: record, at: pin)
     return IndexReader(
       name: record.name, state: pin.uncheckedReader, roots: roots, decimals: record.decimals,
-      pin: pin)
+      isByFields: record.isByFields, pin: pin)
   }
 
   /// Returns the trees of an index at one snapshot. Builds them there if the index was not

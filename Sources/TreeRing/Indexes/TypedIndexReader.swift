@@ -18,12 +18,15 @@ public struct TypedIndexReader<
   public let untyped: IndexReader
   private let index: Index<Row, Group, Sort>
   private let components: SortComponents<Sort>?
+  private let groupNames: FieldGroups?
 
   init(
     _ index: Index<Row, Group, Sort>, _ components: SortComponents<Sort>?, _ reader: IndexReader
   ) {
     self.index = index
     self.components = components
+    groupNames =
+      reader.isByFields ? FieldGroups(isOfLibrary: index.bucket.coder.isOfLibrary) : nil
     untyped = reader
   }
 
@@ -36,7 +39,7 @@ public struct TypedIndexReader<
   public func groups() throws(TreeRingError) -> [(group: Group, rows: Int)] {
     var groups: [(group: Group, rows: Int)] = []
     for (name, rows) in try untyped.groupCounts() {
-      guard let group = Group(keyBytes: name.bytes) else {
+      guard let group = value(of: name) else {
         throw index.contradiction("the group “\(name)” is no \(Group.self)")
       }
       groups.append((group, rows))
@@ -78,12 +81,23 @@ public struct TypedIndexReader<
     in group: Group, where condition: ValueCondition<Sort>? = nil, reversed: Bool = false,
     _ body: (Key, Row) throws -> Bool
   ) throws {
+    let start = try untyped.positions(of: name(of: group)).lowerBound
+    try forEach(
+      at: try positions(in: group, condition).map {
+        start + $0.lowerBound..<start + $0.upperBound
+      }, reversed: reversed, body)
+  }
+
+  /// Calls `body` with the rows at positions among those of all groups, as above.
+  func forEach(
+    at positions: [Range<Int>], reversed: Bool, _ body: (Key, Row) throws -> Bool
+  ) throws {
     let (state, coder) = (untyped.state, index.bucket.coder)
     var keys = KeyBuffer()
     var goesOn = true
-    let positions = try positions(in: group, condition)
     for range in reversed ? positions.reversed() : positions where goesOn {
-      try untyped.forEachEntry(in: name(of: group), range, reversed: reversed) { entry in
+      try state.forEach(in: range, of: untyped.order, reversed: reversed) { key, value in
+        let entry = try OrderEntry(key: key, value: value)
         guard let record = try state.record(bucket: entry.bucket, key: entry.key) else {
           throw StateReader.missing(try state.id(entry.row))
         }
@@ -150,7 +164,13 @@ public struct TypedIndexReader<
 
   // MARK: - Parts
 
-  private func name(of group: Group) -> GroupName { GroupName(bytes: group.keyBytes) }
+  func name(of group: Group) throws(TreeRingError) -> GroupName {
+    try groupNames?.name(of: group) ?? GroupName(bytes: group.keyBytes)
+  }
+
+  private func value(of name: GroupName) -> Group? {
+    groupNames.map { $0.value(of: name) } ?? Group(keyBytes: name.bytes)
+  }
 
   /// The positions of the rows that fulfil a condition, as ranges in order.
   private func positions(
@@ -174,28 +194,5 @@ public struct TypedIndexReader<
       throw index.contradiction("the handle states no order, so it has no conditions and ranks")
     }
     return components
-  }
-}
-
-/// A unique index at one commit, with the types of its rows and of the value that only one row can
-/// have.
-///
-/// A reader from a transaction is valid until the transaction's next write.
-public struct UniqueReader<Row: SendableMetatype, Value: KeyConvertible>: Sendable {
-  private let reader: TypedIndexReader<Row, Value, Never>
-
-  init(_ reader: TypedIndexReader<Row, Value, Never>) { self.reader = reader }
-
-  /// The number of rows that have a value.
-  public var count: Int { reader.untyped.count }
-
-  /// The row with a value; nil if there is none. O(log n).
-  ///
-  /// Throws the errors of the bucket's coder.
-  public func row(_ value: Value) throws -> Row? { try reader.first(in: value) }
-
-  /// The key of the row with a value; nil if there is none. O(log n).
-  public func key(_ value: Value) throws(TreeRingError) -> Key? {
-    try reader.untyped.id(at: 0, in: GroupName(bytes: value.keyBytes))?.key
   }
 }

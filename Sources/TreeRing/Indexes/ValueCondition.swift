@@ -1,5 +1,5 @@
-// Conditions on the most significant sort value of an index. Each selects runs of adjacent rows of
-// a group.
+// Conditions on the most significant sort value of an index, and on the next values among rows that
+// are equal in it. Each selects runs of adjacent rows of a group.
 
 internal import TreeRingLog
 
@@ -17,6 +17,7 @@ public struct ValueCondition<Value: SortValue> {
     case anyOf([Value?])
     case range(lower: Bound?, upper: Bound?)
     case prefix(Value)
+    case next([Value?], NextCondition)
   }
 
   /// An end of a range.
@@ -35,6 +36,27 @@ public struct ValueCondition<Value: SortValue> {
   /// The value is one of these.
   public static func oneOf(_ values: some Sequence<Value>) -> ValueCondition {
     ValueCondition(content: .anyOf(values.map { $0 }))
+  }
+
+  /// The value is equal to this one, and the next value that orders the rows fulfils a condition.
+  ///
+  ///     let titled = try rank.rows(in: .fantasy, where: .equal(20, and: .prefix("U")))  // Ubik
+  ///
+  /// The second condition may have a next one too. Reading throws `invalidInput` if the index has
+  /// no next sort value, or one of another type. Of an index defined by a closure the handle must
+  /// be the declaration, since one with `named:` does not know the next types.
+  public static func equal<Next: SortValue>(
+    _ value: Value, and next: ValueCondition<Next>
+  ) -> ValueCondition {
+    ValueCondition(content: .next([value], NextCondition(next)))
+  }
+
+  /// The value is one of these, and the next value that orders the rows fulfils a condition.
+  /// Otherwise as `equal(_:and:)`.
+  public static func oneOf<Next: SortValue>(
+    _ values: some Sequence<Value>, and next: ValueCondition<Next>
+  ) -> ValueCondition {
+    ValueCondition(content: .next(values.map { $0 }, NextCondition(next)))
   }
 
   /// The row has no value. No row is selected by it in an index whose rows all have one.

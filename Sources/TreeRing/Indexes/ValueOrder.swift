@@ -77,6 +77,9 @@ public struct RowOrder<Row, Value: SortValue>: Sendable {
   let values: ValueOrder<Value>?
   let item: @Sendable (Row) throws -> SortItem
 
+  /// The order of a value after the first.
+  var next: NextOrder { values.map { NextOrder.closure($0) } ?? .maintained }
+
   private init(_ values: ValueOrder<Value>, _ value: @escaping @Sendable (Row) throws -> Value) {
     self.values = values
     item = { row in

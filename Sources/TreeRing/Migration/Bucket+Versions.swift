@@ -49,13 +49,13 @@ extension Bucket where Row: Codable & SendableMetatype {
       case .json: .json(version: version)
       case .binary: .binary(version: version)
       }
-    self.init(
-      name,
-      coder: RowCoder(version: version, encode: present.encode) { bytes, coder in
-        if MigrationChain.version(ofCoder: coder) == version {
-          return try present.decode(bytes, coder)
-        }
-        return try chain.migrate(bytes, from: coder).decode()
-      })
+    var coder = RowCoder<Row>(version: version, encode: present.encode) { bytes, coder in
+      if MigrationChain.version(ofCoder: coder) == version {
+        return try present.decode(bytes, coder)
+      }
+      return try chain.migrate(bytes, from: coder).decode()
+    }
+    coder.isOfLibrary = true
+    self.init(name, coder: coder)
   }
 }

@@ -24,8 +24,8 @@ public import TreeRingPlatform
 /// | an enumeration | the text of its raw value | as the raw value |
 ///
 /// The text of a string, an integer, a truth value and a UUID is also that of the same field of a
-/// JSON object. So an index by a closure and a ``FieldIndex`` name their groups alike. A `Date` and
-/// `Data` have another text in JSON.
+/// JSON object. So an index by a closure and a ``FieldIndex`` name their groups alike. A `Date` is
+/// a number in JSON, and `Data` is base 64; readers of an index by fields name groups by that.
 ///
 /// To make an enumeration with a raw value conform, declare the conformance:
 ///

@@ -14,6 +14,8 @@ public struct RowCoder<Row>: Sendable {
   /// Decodes bytes that a coder of the given version wrote. The bytes are valid during the call.
   public let decode: @Sendable (_ bytes: UnsafeRawBufferPointer, _ version: UInt32) throws -> Row
   let identity: CoderIdentity
+  /// Whether its rows have the JSON of `json(version:)`, or stand for it.
+  var isOfLibrary = false
 }
 
 /// The identity of a coder, so that indexes with equal coders share a decoded row. Coders that
@@ -46,7 +48,7 @@ extension RowCoder where Row: Codable & SendableMetatype {
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return RowCoder(
       version: version, encode: { Array(try encoder.encode($0)) }, decode: eitherDecode(),
-      identity: .codable(ObjectIdentifier(Row.self)))
+      identity: .codable(ObjectIdentifier(Row.self)), isOfLibrary: true)
   }
 
   /// A coder for a binary format, CBOR, which is decoded several times faster than JSON and takes
@@ -66,7 +68,7 @@ extension RowCoder where Row: Codable & SendableMetatype {
   public static func binary(version: UInt32 = 0) -> RowCoder {
     RowCoder(
       version: version, encode: { try BinaryEncoder.encode($0) }, decode: eitherDecode(),
-      identity: .codable(ObjectIdentifier(Row.self)))
+      identity: .codable(ObjectIdentifier(Row.self)), isOfLibrary: true)
   }
 
   /// Decodes binary rows and JSON, which the first bytes tell apart.

@@ -9,14 +9,15 @@ extension Readable {
   ///     let rank = try snapshot[salesRank]
   ///     let popular = try rank.rows(in: .fantasy, where: .between(10...))  // Ubik, Dune
   ///
-  /// - Throws: As `index(_:)`; `invalidInput` if the index is defined otherwise than the handle
-  ///   declares.
+  /// - Throws: As `index(_:)`, `notFound` with the indexes of the handle's bucket; `invalidInput`
+  ///   if the index is defined otherwise than the handle declares.
   public subscript<Row, Group, Sort>(
     index: Index<Row, Group, Sort>
   ) -> TypedIndexReader<Row, Group, Sort> {
     get throws(TreeRingError) {
+      let record = try record(of: index)
       let reader = try self.index(index.name)
-      return TypedIndexReader(index, try index.components(in: try record(of: index.name)), reader)
+      return TypedIndexReader(index, try index.components(in: record), reader)
     }
   }
 
@@ -29,7 +30,7 @@ extension Readable {
   ) -> UniqueReader<Row, Value> {
     get throws(TreeRingError) {
       let reader = try self[index.index]
-      let record = try record(of: index.name)
+      let record = try record(of: index.index)
       guard record.isUnique || record.reference?.isUnique == true else {
         throw index.index.contradiction("it is not unique")
       }
@@ -45,10 +46,7 @@ extension Readable {
     let definitions = readSource.state.definitions
     let found = IndexInfo.all(in: definitions).first { info in
       guard info.buckets.areSameNames(as: [bucket.bucketName]) else { return false }
-      if let fields = info.fields, fields.conditions.isEmpty {
-        return fields.group.isSameName(as: field)
-      }
-      return info.reference?.field?.isSameName(as: field) ?? false
+      return info.groupField?.isSameName(as: field) ?? false
     }
     guard let found else {
       throw TreeRingError.noIndex(byField: field, of: bucket.bucketName, in: definitions)
@@ -56,12 +54,19 @@ extension Readable {
     return try index(found.name)
   }
 
-  /// The definition by which an index is read.
-  private func record(of name: String) throws(TreeRingError) -> IndexRecord {
+  /// The definition by which the index of a handle is read.
+  private func record<Row, Group, Sort>(
+    of index: Index<Row, Group, Sort>
+  ) throws(TreeRingError) -> IndexRecord {
+    _ = try reader
     let definitions = readSource.state.definitions
-    guard let record = definitions.indexes[name] else {
-      throw TreeRingError.noIndex(named: name, in: definitions)
+    if let record = definitions.indexes[index.name] { return record }
+    var error = TreeRingError.noIndex(
+      named: index.name, of: index.bucket.name, in: definitions)
+    if index.groupIndex != nil {
+      error.message +=
+        " The handle declares \(index.name): give it to `Store(at:indexes:)` or `register`."
     }
-    return record
+    throw error
   }
 }

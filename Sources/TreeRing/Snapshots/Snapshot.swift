@@ -71,7 +71,7 @@ final class SnapshotPin: ReadableState, Sendable {
 
   func text(_ name: String) throws(TreeRingError) -> TextReader {
     try store.checkOpen()
-    let record = try Snapshot(pin: self).definition(ofIndex: name)
+    let record = try Snapshot(pin: self).definition(ofIndex: name, for: .words)
     return TextReader(
       definition: try record.textDefinition(), state: try reader,
       roots: try store.trees(of: record, at: self), pin: self)

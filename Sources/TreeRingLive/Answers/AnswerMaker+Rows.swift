@@ -29,8 +29,7 @@ extension AnswerMaker {
     let bucket = try bucket()
     let limit = try limit()
     let isReversed = try arguments.flag("reverse")
-    let conditions = try arguments.texts("where")
-    let filter = conditions.isEmpty ? nil : try RowFilter(conditions)
+    let (conditions, filter) = try filter()
     let snapshot = try snapshot()
     try check(bucket: bucket, at: snapshot)
     let (lower, upper) = KeyRange.bounds(
@@ -57,8 +56,25 @@ extension AnswerMaker {
           }
         }
         if let next { object.key("next", next.bytes) } else { object.null("next") }
+        if examinedCount >= limits.examinedRows, !conditions.isEmpty {
+          object.text("advice", try advice(on: conditions, in: bucket, of: snapshot))
+        }
       }
     }
+  }
+
+  /// The conditions of the request; the filter is nil without them.
+  private func filter() throws(TreeRingError) -> (conditions: [String], filter: RowFilter?) {
+    let conditions = try arguments.texts("where")
+    return (conditions, conditions.isEmpty ? nil : try RowFilter(conditions))
+  }
+
+  /// The sentence that names the indexes that would serve the conditions, of those that the client
+  /// may see.
+  private func advice(
+    on conditions: [String], in bucket: String, of snapshot: Snapshot
+  ) throws(TreeRingError) -> String {
+    try snapshot.indexes.filter { access.allows($0) }.advice(on: conditions, in: bucket)
   }
 
   private func check(bucket: String, at snapshot: Snapshot) throws(TreeRingError) {
@@ -70,12 +86,35 @@ extension AnswerMaker {
 
   func count() throws(TreeRingError) -> LiveAnswer {
     let bucket = try bucket()
+    let (conditions, filter) = try filter()
+    let first = try key("from")
     let snapshot = try snapshot()
     try check(bucket: bucket, at: snapshot)
-    let count = try snapshot.count(in: bucket)
-    return LiveAnswer {
-      $0.number("commit", snapshot.commit)
-      $0.number("count", count)
+    var count = 0
+    var next: Key?
+    if let filter {
+      var examinedCount = 0
+      try reading {
+        try snapshot.forEachRow(in: bucket, from: first) { row in
+          if examinedCount >= limits.examinedRows {
+            next = Key(bytes: row.key.bytes)
+            return false
+          }
+          examinedCount += 1
+          if row.object.withUnsafeBytes(filter.fits) { count += 1 }
+          return true
+        }
+      }
+    } else {
+      count = try snapshot.count(in: bucket, from: first)
+    }
+    var advice: String?
+    if next != nil { advice = try self.advice(on: conditions, in: bucket, of: snapshot) }
+    return LiveAnswer { object in
+      object.number("commit", snapshot.commit)
+      object.number("count", count)
+      if let next { object.key("next", next.bytes) } else { object.null("next") }
+      if let advice { object.text("advice", advice) }
     }
   }
 
@@ -179,6 +218,14 @@ extension AnswerMaker {
       $0.number("commit", reader.commit)
       $0.key("group", group.bytes)
       $0.number("count", count)
+    }
+  }
+
+  func indexCount() throws(TreeRingError) -> LiveAnswer {
+    let reader = try reader()
+    return LiveAnswer {
+      $0.number("commit", reader.commit)
+      $0.number("count", reader.count)
     }
   }
 

@@ -28,6 +28,7 @@ struct AnswerMaker {
     case .groupRows: try groupRows()
     case .groupCount: try groupCount()
     case .rank: try rank()
+    case .indexCount: try indexCount()
     case .indexSum: try indexSum()
     case .groupSum: try groupSum()
     case .find: try find()

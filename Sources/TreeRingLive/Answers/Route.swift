@@ -5,7 +5,7 @@ internal import TreeRingLog
 /// The action of a request.
 enum Endpoint: Sendable {
   case store, commits, commit, write, rows, row, history, count, groups, groupRows, groupCount, rank
-  case indexSum, groupSum, find, changes, diff
+  case indexCount, indexSum, groupSum, find, changes, diff
   case stats, metrics, log, live, openAPI
   case beginBase, basePiece, endBase
 }
@@ -73,6 +73,10 @@ struct Route: Sendable {
   private static let limit = Parameter(
     name: "limit", kind: .limit, about: "The most elements of the answer.")
   private static let reverse = Parameter(name: "reverse", kind: .flag, about: "Last first.")
+  private static let conditions = Parameter(
+    name: "where", kind: .text,
+    about: "Only rows that fulfil a condition on a field, as FIELD<V; docs/tool.md.",
+    isRepeated: true)
   private static let bounds = [
     Parameter(
       name: "lower", kind: .text,
@@ -116,12 +120,15 @@ struct Route: Sendable {
         Parameter(name: "prefix", kind: .text, about: "Only keys that begin with this."),
         Parameter(name: "from", kind: .text, about: "Only this key and later ones."),
         Parameter(name: "to", kind: .text, about: "Only keys before this one."),
-        Parameter(
-          name: "where", kind: .text,
-          about: "Only rows that fulfil a condition on a field, as FIELD<V; docs/tool.md.",
-          isRepeated: true), limit, reverse, at,
+        conditions, limit, reverse, at,
       ]),
-    Route(.count, "/v1/buckets/{bucket}/count", "The number of rows of a bucket.", [at]),
+    Route(
+      .count, "/v1/buckets/{bucket}/count",
+      "The number of rows of a bucket. With conditions, of some of its rows, up to “next”.",
+      [
+        conditions,
+        Parameter(name: "from", kind: .text, about: "Only this key and later ones."), at,
+      ]),
     Route(.row, "/v1/buckets/{bucket}/rows/{key}", "One row.", [at]),
     Route(
       .history, "/v1/buckets/{bucket}/rows/{key}/history", "Versions of a row, newest first.",
@@ -143,6 +150,9 @@ struct Route: Sendable {
     Route(
       .groupCount, "/v1/indexes/{index}/groups/{group}/count",
       "The number of rows of a group, or of a range of its order.", [at] + bounds),
+    Route(
+      .indexCount, "/v1/indexes/{index}/count", "The number of rows in all groups of an index.",
+      [at]),
     Route(
       .indexSum, "/v1/indexes/{index}/sum", "The sum of all rows of an index with sums.", [at]),
     Route(

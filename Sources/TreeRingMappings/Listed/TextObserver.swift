@@ -92,7 +92,7 @@ public struct TextObserver: Sendable {
 
   /// Moves to any commit, forward or backward, as `advance()`.
   public mutating func advance(to snapshot: Snapshot) throws(TreeRingError) -> Change {
-    var definitions: [UInt32?] = [try snapshot.definition(ofIndex: index).number]
+    var definitions: [UInt32?] = [try snapshot.definition(ofIndex: index, for: .words).number]
     if case .index(let name, _, _) = order {
       definitions.append(try snapshot.definition(ofIndex: name).number)
     }

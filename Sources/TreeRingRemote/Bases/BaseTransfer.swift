@@ -9,14 +9,14 @@ internal import TreeRingLog
 /// One transfer into a folder.
 struct BaseTransfer: Sendable {
   let folder: ReceivedLog
-  private var connection: BaseConnection
+  private var connection: RequestConnection
   private let progress: @Sendable (CopyProgress) -> Bool
 
   /// The bases that may end before their transfer, one after the other.
   private static let baseLimit = 10
 
   init(
-    into folder: ReceivedLog, _ connection: BaseConnection,
+    into folder: ReceivedLog, _ connection: RequestConnection,
     _ progress: @escaping @Sendable (CopyProgress) -> Bool
   ) {
     (self.folder, self.connection, self.progress) = (folder, connection, progress)

@@ -76,7 +76,7 @@ struct RequestText {
     }
   }
 
-  private static func text(of point: ReadPoint) -> String {
+  static func text(of point: ReadPoint) -> String {
     switch point {
     case .commit(let number): return "\(number)"
     case .tag(let name): return "tag:\(name)"

@@ -156,27 +156,110 @@ final class ExpiryClock: Sendable {
     try store.close()
   }
 
-  @Test("If too many rows are due at once, commits leave them to sweeps of bounded batches")
+  @Test("However many rows are due at once, the next commit shows none of them")
+  func manyDue() throws {
+    let clock = ExpiryClock()
+    let store = try Store(
+      path: nil, fileSystem: MemoryFileSystem(), options: Self.options(clock))
+    try store.define("expiry", Self.rule())
+    let count = 3000
+    let before = try store.write { tx in
+      for number in 0..<count { try Self.put(tx, "k\(number)", end: Int64(number % 2 + 1)) }
+      try Self.put(tx, "later", end: 3)
+    }.commit
+    clock.seconds = 2
+    let commit = try store.write { try Self.put($0, "new", end: nil) }.commit
+    #expect(try store.operations(of: commit).operations.count == count + 1)
+    #expect(try Self.keys(store.snapshot()) == ["later", "new"])
+    #expect(try store.snapshot().index("expiry").count == 1)
+    #expect(try store.snapshot(at: .commit(before)).count(in: Self.sessions) == count + 1)
+    #expect(try store.sweep() == 0)
+  }
+
+  @Test("An expiry that is defined over rows whose date has come deletes these in its own commit")
+  func definedLater() throws {
+    let clock = ExpiryClock()
+    let store = try Store(
+      path: nil, fileSystem: MemoryFileSystem(), options: Self.options(clock))
+    clock.seconds = 5
+    try store.write { tx in
+      for number in 0..<100 { try Self.put(tx, "k\(number)", end: Int64(number / 10)) }
+    }
+    try store.define("expiry", Self.rule())
+    let shown = try store.snapshot()
+    #expect(shown.timestamp == ExpiryClock.timestamp(5))
+    #expect(try shown.count(in: Self.sessions) == 40)
+  }
+
+  @Test(
+    "At every commit and date, sweeps of batches included, no row is shown that was due then",
+    arguments: seeds(1...6))
+  func everyDate(seed: UInt64) throws {
+    var random = SeededGenerator(seed: seed)
+    let clock = ExpiryClock()
+    let store = try Store(
+      path: nil, fileSystem: MemoryFileSystem(), options: Self.options(clock))
+    try store.define("expiry", Self.rule())
+    try store.define("user", Expiry(on: Self.sessions, field: "user", numbers: .seconds))
+    var ends: [String: Int64] = [:]
+    for number in 0..<60 {
+      clock.seconds += Int64.random(in: 0...4, using: &random)
+      let start = clock.seconds
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0:
+        // Batches whose commits are dated before the clock.
+        clock.seconds += 5
+        let limit = Int.random(in: 1...6, using: &random)
+        while try store.sweep(limit: limit) >= limit {}
+        #expect(
+          try store.snapshot().count(in: Self.sessions)
+            == ends.values.count { $0 > clock.seconds }, "seed \(seed)")
+      default:
+        try store.write { tx in
+          for row in 0..<Int.random(in: 1...30, using: &random) {
+            let end = start + Int64.random(in: 0...9, using: &random)
+            ends["k\(number).\(row)"] = end
+            try Self.put(tx, "k\(number).\(row)", end: end, user: 2_000_000_000)
+          }
+        }
+      }
+    }
+    for commit in 1...store.newestCommit {
+      let snapshot = try store.snapshot(at: .commit(commit))
+      for key in try Self.keys(snapshot) {
+        let end = ExpiryClock.timestamp(try #require(ends[key]))
+        #expect(end > snapshot.timestamp, "seed \(seed), commit \(commit)")
+      }
+    }
+    // A batch is as old as its last row, so a snapshot of a date shows what was due later only.
+    for second in 0...clock.seconds {
+      let date = ExpiryClock.timestamp(second)
+      let snapshot = try store.snapshot(at: .date(date))
+      for key in try Self.keys(snapshot) {
+        let end = ExpiryClock.timestamp(try #require(ends[key]))
+        #expect(end > snapshot.timestamp, "seed \(seed), second \(second)")
+      }
+    }
+    #expect(try store.checkInvariants() == [])
+  }
+
+  @Test("A sweep of many rows ends between two dates, and has the date of its last row")
   func batches() throws {
     let clock = ExpiryClock()
     let store = try Store(
       path: nil, fileSystem: MemoryFileSystem(), options: Self.options(clock))
     try store.define("expiry", Self.rule())
-    let count = Expiry.rowsPerCommit + 1
     try store.write { tx in
-      for number in 0..<count { try Self.put(tx, "k\(number)", end: Int64(number + 1)) }
+      for number in 0..<50 { try Self.put(tx, "k\(number)", end: Int64(number / 5 + 1)) }
     }
-    clock.seconds = Int64(count)
-    let commit = try store.write { try Self.put($0, "new", end: nil) }.commit
-    #expect(try store.operations(of: commit).operations.count == 1)
-    #expect(try store.snapshot().count(in: Self.sessions) == count + 1)
-    #expect(try store.sweep(limit: 40) == 40)
-    // The earliest dates went first; the rest fits a commit.
-    #expect(try store.snapshot().contains("k40", in: Self.sessions))
-    #expect(try !store.snapshot().contains("k39", in: Self.sessions))
-    try store.write { try Self.put($0, "newer", end: nil) }
-    #expect(try Self.keys(store.snapshot()) == ["new", "newer"])
-    #expect(try store.sweep() == 0)
+    clock.seconds = 100
+    #expect(try store.sweep(limit: 12) == 15)
+    #expect(try store.snapshot().timestamp == ExpiryClock.timestamp(3))
+    #expect(try store.sweep(limit: 15) == 15)
+    #expect(try store.snapshot().timestamp == ExpiryClock.timestamp(6))
+    #expect(try store.sweep(limit: 20) == 20)
+    #expect(try store.snapshot().timestamp == ExpiryClock.timestamp(100))
+    #expect(try store.sweep(limit: 20) == 0)
   }
 
   @Test("Expired rows take along what cascades from them; a restricting reference is refused")

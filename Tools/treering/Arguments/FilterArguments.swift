@@ -19,6 +19,19 @@ struct FilterArguments: ParsableArguments {
     transform: NegativeNumber.shown)
   var conditions: [String] = []
 
+  /// The number of rows from which a scan with conditions names the indexes that would serve.
+  private static let noticedCount = 10_000
+
+  /// Says on stderr, after a long scan of a bucket, which index would serve its conditions.
+  func advise(after examinedCount: Int, in bucket: String, of snapshot: Snapshot, _ output: Output)
+    throws
+  {
+    if isEmpty || examinedCount < Self.noticedCount { return }
+    output.notice(
+      "\(examinedCount) rows were examined. "
+        + (try snapshot.indexes.advice(on: conditions, in: bucket)))
+  }
+
   /// Whether there are no conditions.
   var isEmpty: Bool { conditions.isEmpty }
 

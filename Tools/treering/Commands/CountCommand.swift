@@ -29,11 +29,12 @@ struct CountCommand: StoreCommand {
   func run(_ output: Output) throws {
     switch (bucket, index) {
     case (let bucket?, nil) where group == nil && bounds.isEmpty:
-      let filter = try filter.filter()
+      let rowFilter = try filter.filter()
       let snapshot = try openForReading().snapshot(at: at)
       try snapshot.checkKnows(bucket: bucket)
-      let rows = try Self.count(in: bucket, filter, at: snapshot)
+      let rows = try Self.count(in: bucket, rowFilter, at: snapshot)
       try print(rows, output) { $0.bucket(bucket, rows: rows) }
+      try filter.advise(after: snapshot.count(in: bucket), in: bucket, of: snapshot, output)
     case (nil, let index?) where filter.isEmpty && (group != nil || bounds.isEmpty):
       let group = try group.map { GroupName(bytes: try Typed.key($0).bytes) }
       let snapshot = try openForReading().snapshot(at: at)

@@ -27,15 +27,17 @@ struct ScanCommand: StoreCommand {
   @OptionGroup var columns: ColumnArguments
 
   func run(_ output: Output) throws {
-    let filter = try filter.filter()
+    let rowFilter = try filter.filter()
     let snapshot = try openForReading().snapshot(at: at)
     try snapshot.checkKnows(bucket: bucket)
     let (lower, upper) = try bounds()
     let table = RowTable(output, [.left("key")], columns)
     var count = 0
+    var examinedCount = 0
     guard limit ?? 1 > 0 else { return }
     try snapshot.forEachRow(in: bucket, from: lower, to: upper, reversed: reverse) { row in
-      if let filter, !row.object.withUnsafeBytes(filter.fits) { return true }
+      examinedCount += 1
+      if let rowFilter, !row.object.withUnsafeBytes(rowFilter.fits) { return true }
       if output.isJSON {
         try output.object { $0.row(row, withObject: !keys) }
       } else if keys {
@@ -47,6 +49,7 @@ struct ScanCommand: StoreCommand {
       return count < limit ?? .max
     }
     try table.finish()
+    try filter.advise(after: examinedCount, in: bucket, of: snapshot, output)
   }
 
   /// The keys to print: from the first, inclusive, to the second, exclusive.

@@ -14,7 +14,8 @@ struct SweepCommand: StoreCommand {
       """)
 
   @OptionGroup var arguments: StoreArguments
-  @Option(help: "The maximum number of rows in a commit.") var rowsPerCommit = 1000
+  @Option(help: "The number of rows after which a commit leaves those of later dates.")
+  var rowsPerCommit = 1000
 
   func validate() throws {
     if rowsPerCommit < 1 { throw ValidationError("--rows-per-commit must be at least 1.") }
@@ -27,7 +28,7 @@ struct SweepCommand: StoreCommand {
     repeat {
       last = try store.sweep(limit: rowsPerCommit)
       total += last
-    } while last == rowsPerCommit && !Interrupt.isRequested
+    } while last >= rowsPerCommit && !Interrupt.isRequested
     let commit = store.newestCommit
     try store.close()
     if output.isJSON {

@@ -14,6 +14,16 @@ public struct IndexSum: Hashable, Sendable, CustomStringConvertible {
     self.decimals = decimals
   }
 
+  /// The sum of a decimal number as `description` writes it; nil for another text.
+  package init?(_ text: String) {
+    let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+    let digits = parts.joined()
+    guard parts.count <= 2, let units = Int128(String(decoding: Array(digits), as: UTF8.self))
+    else { return nil }
+    self.init(units: units, decimals: parts.count == 2 ? parts[1].count : 0)
+    if description != text { return nil }
+  }
+
   /// The sum as a decimal number, such as “12.50”, which is also valid JSON.
   public var description: String {
     if decimals == 0 { return "\(units)" }

@@ -105,6 +105,6 @@ extension Index {
     }
     return Index(
       declaring: groupIndex.summing(in: bucket, decimals: decimals, value), on: bucket,
-      order: order)
+      order: order, rest: rest)
   }
 }

@@ -1,10 +1,10 @@
-// The requests for a base: each is repeated until it succeeds, or no attempt can.
+// Requests that each have one answer: each is repeated until it succeeds, or no attempt can.
 
 internal import Foundation
 internal import TreeRingHTTP
 
 /// The requests to a server, one after the other.
-struct BaseConnection: Sendable {
+struct RequestConnection: Sendable {
   private let address: LiveAddress
   private let options: RemoteOptions
   private let transport: any HTTPTransport
@@ -17,8 +17,9 @@ struct BaseConnection: Sendable {
   /// The time for the beginning of a base: the server reads its whole log before it answers.
   private static let beginning = Duration.seconds(600)
 
-  init(_ server: URL, _ options: RemoteOptions) throws(RemoteError) {
-    address = try LiveAddress(server, path: "/v1/bases")
+  /// - Parameter path: The path below which all requests are.
+  init(_ server: URL, path: String, _ options: RemoteOptions) throws(RemoteError) {
+    address = try LiveAddress(server, path: path)
     self.options = options
     transport = options.transport ?? StandardTransport(limit: Self.answerLimit)
     token = address.token
@@ -28,7 +29,7 @@ struct BaseConnection: Sendable {
   /// The checked body of an answer.
   ///
   /// - Parameters:
-  ///   - path: The path below that of bases, with its query; it needs no escapes.
+  ///   - path: The path below that of the connection, with its query and its escapes.
   ///   - attempts: The attempts in a row; nil for as many as the options allow.
   ///   - check: Makes the result of the body; a `RemoteError` it throws counts as a failed attempt.
   mutating func ask<Value: Sendable>(
