@@ -6,6 +6,9 @@
 // the date of its last row, so that it shows no row that is due then. After a batch the sweeper
 // pauses for so long that it holds the writer's lock for a twentieth of the time at most. A crash
 // leaves whole commits; the next opening goes on. A store that is open for reading never sweeps.
+//
+// A program's write before which more rows are due than a batch has deletes them by such commits
+// first, so that no commit has to hold them all.
 
 internal import Dispatch
 internal import Logging
@@ -103,17 +106,13 @@ extension Store {
   ///   may be due. O(log n) for each.
   @discardableResult
   public func sweep(limit: Int = 256) throws -> Int {
-    var deletedCount = 0
-    try write { deletedCount = try $0.deleteDue(by: options.clock(), limit: limit) }
-    return deletedCount
+    try sweepBatch(durability: options.durability, limit: limit)
   }
 
   /// Schedules a sweep for the date of the next row that expires. Called after a commit has become
   /// visible. O(1) without rules, else O(log n) for each expiry.
   func considerSweep() {
-    guard options.sweeps, options.mode != .readOnly, !options.isUnfinishedCopy, leads else {
-      return
-    }
+    guard maySweep else { return }
     let visible = queue.visible
     if visible.catalog.rules.isEmpty { return }
     guard let next = nextExpiry(in: visible) else { return }
@@ -122,7 +121,49 @@ extension Store {
     let distance = next <= now ? 0 : (next.microseconds &- now.microseconds).magnitude
     let delay = Duration.microseconds(Int64(clamping: distance))
     sweeper.schedule(after: delay) { [weak self] in
-      self?.sweepBatch()
+      self?.runSweep()
+    }
+  }
+
+  private var maySweep: Bool {
+    options.sweeps && options.mode != .readOnly && !options.isUnfinishedCopy && leads
+  }
+
+  /// Deletes the rows that are due in batches, until no more are left than a batch has. Called
+  /// before a write. O(1) without rules, else O(log n) for each expiry.
+  func sweepBacklog() throws {
+    let visible = queue.visible
+    if visible.catalog.rules.isEmpty || !maySweep { return }
+    guard try dueCount(in: visible) > Sweeper.batchRowCount else { return }
+    while try sweepBatch(limit: Sweeper.batchRowCount) >= Sweeper.batchRowCount {}
+  }
+
+  /// Deletes a batch in one commit; returns the number of its rows.
+  /// - Parameter hasBegun: called when this thread holds the writer's lock.
+  private func sweepBatch(
+    durability: Durability = .relaxed(within: .seconds(1)), limit: Int, hasBegun: () -> Void = {}
+  ) throws -> Int {
+    var deletedCount = 0
+    let sequenced = try sequence(durability: durability, expecting: nil, isSweep: true) {
+      hasBegun()
+      deletedCount = try $0.deleteDue(by: options.clock(), limit: limit)
+    }
+    try complete(sequenced.ticket, pageCount: sequenced.pageCount)
+    return deletedCount
+  }
+
+  /// The largest number of rows that are due now by one expiry in force.
+  private func dueCount(in version: Version) throws(TreeRingError) -> Int {
+    let active = try definitions.active(for: version, code: code.withLock { $0 })
+    let date = max(options.clock(), version.roots.timestamp)
+    return try version.pages.read { () throws(TreeRingError) -> Int in
+      var count = 0
+      for index in active.expiring {
+        guard let roots = version.existingIndex(index.number) else { continue }
+        let order = Tree(roots.order, pages: version.pages)
+        count = max(count, ActiveExpiry.due(in: order, at: date).count)
+      }
+      return count
     }
   }
 
@@ -158,18 +199,12 @@ extension Store {
   }
 
   /// Deletes a batch, and schedules the next.
-  private func sweepBatch() {
-    let start = ContinuousClock.now
-    var begin = start
-    var deletedCount = 0
+  private func runSweep() {
+    var begin = ContinuousClock.now
     do {
-      let sequenced = try sequence(durability: .relaxed(within: .seconds(1)), expecting: nil) {
-        begin = .now
-        deletedCount = try $0.deleteDue(by: options.clock(), limit: Sweeper.batchRowCount)
-      }
+      let deletedCount = try sweepBatch(limit: Sweeper.batchRowCount) { begin = .now }
       sweeper.pause(
         after: .now - begin, isLast: deletedCount < Sweeper.batchRowCount)
-      try complete(sequenced.ticket, pageCount: sequenced.pageCount)
       if deletedCount == 0 { try buildDates() }
     } catch let error as TreeRingError where error.code == .closed {
       return

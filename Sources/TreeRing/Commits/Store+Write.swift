@@ -112,13 +112,14 @@ extension Store {
   /// Builds a commit and gives it its position in the log.
   /// - Parameter adopts: Whether the commit comes from the log that replicas share, so that this
   ///   replica need not lead.
+  /// - Parameter isSweep: Whether the commit deletes expired rows, so that no such one comes first.
   /// - Throws: `RefusedWrite` for an error that reports the newest state; otherwise the errors of
   ///   `write`.
   ///
   /// Not generic: the metadata of generic types would be looked up several times for each commit.
   package func sequence(
     durability: Durability, expecting expected: CommitNumber?, adopts: Bool = false,
-    _ body: (Transaction) throws -> Void
+    isSweep: Bool = false, _ body: (Transaction) throws -> Void
   ) throws -> SequencedWrite {
     guard options.mode != .readOnly else {
       throw TreeRingError(
@@ -126,6 +127,7 @@ extension Store {
     }
     // Here, so that refused writers do not compete for the lock; and again with it.
     if isReplica, !adopts { try options.sharing?.checkLeading() }
+    if !adopts, !isSweep { try sweepBacklog() }
     var result: SequencedWrite?
     try writerLock.withLock {
       try checkOpen()

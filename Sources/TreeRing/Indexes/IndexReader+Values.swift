@@ -5,7 +5,7 @@ public import TreeRingLog
 
 extension IndexReader {
   /// The name of a value's group; of an index by fields, as the library's coders write the value.
-  private func name(of group: some KeyConvertible) throws(TreeRingError) -> GroupName {
+  func name(of group: some KeyConvertible) throws(TreeRingError) -> GroupName {
     isByFields ? try FieldGroups().name(of: group) : GroupName(group)
   }
 

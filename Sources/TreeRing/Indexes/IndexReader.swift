@@ -149,7 +149,7 @@ public struct IndexReader: Sendable {
   public func id(
     at index: Int, in group: some KeyConvertible
   ) throws(TreeRingError) -> RowID? {
-    try self.group(GroupName(group)).id(at: index)
+    try self.group(name(of: group)).id(at: index)
   }
 
   /// The row at a position of a group; nil beyond its end. O(log n).
@@ -160,12 +160,12 @@ public struct IndexReader: Sendable {
 
   /// The first row of a group. O(log n).
   public func first(in group: some KeyConvertible) throws(TreeRingError) -> StoredRow? {
-    try row(at: 0, in: GroupName(group))
+    try row(at: 0, in: name(of: group))
   }
 
   /// The last row of a group. O(log n).
   public func last(in group: some KeyConvertible) throws(TreeRingError) -> StoredRow? {
-    let group = GroupName(group)
+    let group = try name(of: group)
     return try row(at: try count(in: group) - 1, in: group)
   }
 
@@ -192,7 +192,7 @@ public struct IndexReader: Sendable {
     in group: some KeyConvertible, _ range: Range<Int>? = nil, reversed: Bool = false,
     _ body: (_ index: Int, StoredRow) throws -> Bool
   ) throws {
-    let group = GroupName(group)
+    let group = try name(of: group)
     let all = 0..<(try count(in: group))
     let range = (range ?? all).clamped(to: all)
     var index = reversed ? range.upperBound - 1 : range.lowerBound
@@ -219,7 +219,7 @@ public struct IndexReader: Sendable {
   public func firstIndex(
     in group: some KeyConvertible, where fits: (StoredRow) throws -> Bool
   ) throws -> Int {
-    let group = GroupName(group)
+    let group = try name(of: group)
     return try (0..<count(in: group)).partitioningIndex { position in
       guard let row = try row(at: position, in: group) else { return true }
       return try fits(row)

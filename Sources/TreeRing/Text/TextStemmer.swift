@@ -3,10 +3,35 @@
 
 /// A language whose words a text index reduces to their stems.
 ///
-/// The algorithms are those of Snowball 2.2.0 (https://snowballstem.org). That of English is
-/// Porter's second one: `connection` and `connected` have the stem `connect`. A name stands for one
-/// algorithm for ever.
+/// The algorithms are those of Snowball 2.2.0 (https://snowballstem.org). By that of English,
+/// `connection` and `connected` have the stem `connect`. A name stands for one algorithm for ever.
 public enum TextStemmer: String, Hashable, Sendable, CaseIterable {
-  case danish, dutch, english, finnish, french, german, hungarian, italian, norwegian, portuguese
-  case romanian, russian, spanish, swedish
+  /// Danish.
+  case danish
+  /// Dutch.
+  case dutch
+  /// English, by Porter's second algorithm.
+  case english
+  /// Finnish.
+  case finnish
+  /// French.
+  case french
+  /// German.
+  case german
+  /// Hungarian.
+  case hungarian
+  /// Italian.
+  case italian
+  /// Norwegian.
+  case norwegian
+  /// Portuguese.
+  case portuguese
+  /// Romanian.
+  case romanian
+  /// Russian.
+  case russian
+  /// Spanish.
+  case spanish
+  /// Swedish.
+  case swedish
 }

@@ -20,7 +20,11 @@ extension RemoteTotal {
     group = GroupName(bytes: try elements[0].key())
     first = try elements[1].count()
     count = try elements[2].count()
-    sum = elements.count > 3 ? try elements[3].present?.sum() : nil
+    let text =
+      elements.count > 3
+      ? elements[3].present.map { String(decoding: $0.bytes, as: UTF8.self) } : nil
+    sum = text.flatMap { IndexSum($0) }
+    if text != nil, sum == nil { throw .malformed("a sum was expected.") }
   }
 }
 
@@ -31,13 +35,5 @@ extension JSONPart {
       throw .malformed("a number of rows was expected.")
     }
     return count
-  }
-
-  /// A decimal number.
-  fileprivate func sum() throws(RemoteError) -> IndexSum {
-    let parts = String(decoding: bytes, as: UTF8.self)
-      .split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let units = Int128(parts.joined()) else { throw .malformed("a sum was expected.") }
-    return IndexSum(units: units, decimals: parts.count > 1 ? parts[1].utf8.count : 0)
   }
 }

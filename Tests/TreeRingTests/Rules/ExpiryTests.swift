@@ -176,6 +176,29 @@ final class ExpiryClock: Sendable {
     #expect(try store.sweep() == 0)
   }
 
+  @Test("A write with a backlog comes after commits of bounded size, which show no row that is due")
+  func backlog() throws {
+    let clock = ExpiryClock()
+    let store = try Store(
+      path: nil, fileSystem: MemoryFileSystem(), options: Self.options(clock, sweeps: true))
+    try store.define("expiry", Self.rule())
+    let before = try store.write { tx in
+      for number in 0..<2000 { try Self.put(tx, "k\(number)", end: Int64(number / 20 + 1)) }
+      try Self.put(tx, "later", end: 300)
+    }.commit
+    clock.seconds = 200
+    let commit = try store.writeOnAnyThread { try Self.put($0, "new", end: nil) }.commit
+    #expect(commit >= before + 8)
+    #expect(try Self.keys(store.snapshot(at: .commit(commit))) == ["later", "new"])
+    for number in before + 1...commit {
+      #expect(try store.operations(of: number).operations.count <= 256 + 20)
+      let snapshot = try store.snapshot(at: .commit(number))
+      let ends = try Self.keys(snapshot).compactMap { Int64($0.dropFirst()) }.map { $0 / 20 + 1 }
+      #expect(ends.allSatisfy { ExpiryClock.timestamp($0) > snapshot.timestamp })
+    }
+    #expect(try store.checkInvariants() == [])
+  }
+
   @Test("An expiry that is defined over rows whose date has come deletes these in its own commit")
   func definedLater() throws {
     let clock = ExpiryClock()

@@ -54,7 +54,7 @@ extension IndexReader {
   ///
   /// Throws as the sum of all rows.
   public func sum(in group: some KeyConvertible) throws(TreeRingError) -> IndexSum {
-    try sum(at: try positions(of: GroupName(group)))
+    try sum(at: try positions(of: name(of: group)))
   }
 
   /// The sum of the rows at positions of a group, clipped to the group. O(log n).
@@ -63,7 +63,7 @@ extension IndexReader {
   public func sum(
     in group: some KeyConvertible, _ range: Range<Int>
   ) throws(TreeRingError) -> IndexSum {
-    let all = try positions(of: GroupName(group))
+    let all = try positions(of: name(of: group))
     let range = range.clamped(to: 0..<all.count)
     return try sum(at: all.lowerBound + range.lowerBound..<all.lowerBound + range.upperBound)
   }
