@@ -70,7 +70,9 @@ public struct RemoteStore: Sendable {
       var query = conditions.map { ("where", Array($0.utf8)) }
       if let next { query.append(("from", Self.name(next))) }
       let page = try await answer(to: path, query, at: point)
-      count += page.count
+      let (sum, overflows) = count.addingReportingOverflow(page.count)
+      if overflows { throw NumberAnswer.malformed("“count” is too large.") }
+      count = sum
       next = page.next
       if next == nil { return RemoteCount(commit: page.commit, count: count) }
       point = .commit(page.commit)
@@ -210,7 +212,8 @@ private struct NumberAnswer: Sendable {
   private init(_ json: JSONPart) throws(RemoteError) {
     let members = try json.members()
     guard let commit = try members["commit"]?.commit(),
-      let count = members["count"].flatMap({ Int(String(decoding: $0.bytes, as: UTF8.self)) })
+      let count = members["count"].flatMap({ Int(String(decoding: $0.bytes, as: UTF8.self)) }),
+      count >= 0
     else { throw Self.malformed("“commit” or “count” is missing.") }
     self.commit = commit
     self.count = count
@@ -224,7 +227,7 @@ private struct NumberAnswer: Sendable {
     return RemoteSum(commit: commit, count: count, sum: sum)
   }
 
-  private static func malformed(_ sentence: String) -> RemoteError {
+  static func malformed(_ sentence: String) -> RemoteError {
     RemoteError(.malformed, "The server's answer is no count or sum: \(sentence)")
   }
 }

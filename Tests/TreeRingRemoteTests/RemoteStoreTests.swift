@@ -48,6 +48,19 @@ private final class QuestionServer: HTTPTransport {
   }
 }
 
+/// Gives every request the same answer.
+private struct FixedAnswer: HTTPTransport {
+  let body: String
+
+  func send(_ request: HTTPRequest) -> AnswerStream {
+    AnswerStream { continuation in
+      continuation.yield(.head(status: 200, headers: [:]))
+      continuation.yield(.bytes(Array(body.utf8)))
+      continuation.finish()
+    }
+  }
+}
+
 @Suite("Counts and sums of a server") struct RemoteStoreTests {
   private let orders = Bucket<Order>("orders")
   private static let customers = ["ann", "böb/x", "{\"$base64\":\"YQ==\"}", "10"]
@@ -81,7 +94,7 @@ private final class QuestionServer: HTTPTransport {
     return store
   }
 
-  private func remote(_ server: QuestionServer, attempts: Int = 3) throws -> RemoteStore {
+  private func remote(_ server: any HTTPTransport, attempts: Int = 3) throws -> RemoteStore {
     let address = try #require(URL(string: "http://127.0.0.1:8700/#token=secret"))
     return try RemoteStore(
       at: address,
@@ -161,6 +174,20 @@ private final class QuestionServer: HTTPTransport {
     #expect(await code { _ = try await limited.count(in: orders) } == .notAllowed)
     #expect(await code { _ = try await limited.sum(of: "by", in: "ann") } == .notAllowed)
     try store.close()
+  }
+
+  @Test(
+    "An answer that is no count is malformed, whatever its numbers",
+    arguments: [
+      #"{"commit":1,"count":-1}"#, #"{"commit":1}"#, #"{"count":1}"#, "[]", "",
+      #"{"commit":1,"count":99999999999999999999}"#,
+      // The sum of two pages overflows.
+      #"{"commit":1,"count":9223372036854775807,"next":"k"}"#,
+    ])
+  func malformed(body: String) async throws {
+    let remote = try remote(FixedAnswer(body: body), attempts: 1)
+    let found = await code { _ = try await remote.count(in: orders, where: ["day>1"]) }
+    #expect(found == .malformed)
   }
 
   private func error(_ body: () async throws -> Void) async -> RemoteError? {
