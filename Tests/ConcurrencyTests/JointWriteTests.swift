@@ -13,7 +13,7 @@ struct JointWriteTests {
   private struct Refusal: Error {}
 
   /// Two writes in order, and then `count` more at once. The first one's sync waits at a gate until
-  /// all are there: so the thread of the second one runs those of the others.
+  /// the thread of the second one has run those of the others.
   private final class Gathering: Sendable {
     let store: Store
     let disk: GatedFileSystem
@@ -29,10 +29,13 @@ struct JointWriteTests {
         options: StoreOptions(durability: .full, logger: quietLogger))
     }
 
-    /// - Parameter more: runs in the closure of each write.
+    /// - Parameters:
+    ///   - more: runs in the closure of each write.
+    ///   - opensEarly: whether the gate opens as soon as all writes have joined.
     func run(
       _ count: Int, expecting: @escaping @Sendable (Int) -> CommitNumber? = { _ in nil },
-      more: @escaping @Sendable (Int) throws -> Void = { _ in }, beforeOpening: () -> Void = {}
+      more: @escaping @Sendable (Int) throws -> Void = { _ in }, opensEarly: Bool = false,
+      beforeOpening: () -> Void = {}
     ) {
       @Sendable func write(_ number: Int) {
         let outcome = Result {
@@ -52,6 +55,7 @@ struct JointWriteTests {
       while store.log.sequenced < 2 { usleep(100) }
       let others = beginThreads(count) { write($0 + 2) }
       while store.jointWrites.joinedCount < count + 2 { usleep(100) }
+      while !opensEarly, !store.jointWrites.isLeaderIdle { usleep(100) }
       beforeOpening()
       disk.gate.open()
       for group in [first, second, others] { group.wait() }
@@ -120,7 +124,7 @@ struct JointWriteTests {
   @Test("Long closures are left to the threads of the next batches")
   func longClosures() throws {
     let all = try Gathering()
-    all.run(6, more: { if $0 > 1 { usleep(12_000) } })
+    all.run(6, more: { if $0 > 1 { usleep(12_000) } }, opensEarly: true)
     let runs = all.runs.withLock { $0 }
     #expect(runs.count == 8)
     #expect(Set(runs.map(\.thread)).count > 2)

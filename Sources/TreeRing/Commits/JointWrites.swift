@@ -78,6 +78,9 @@ final class JointWrites: Sendable {
   /// The number of writes that have joined the queue since the store was opened.
   var joinedCount: Int { state.withLock { $0.joinedCount } }
 
+  /// Whether the leader has sequenced all writes that have joined, and waits for more.
+  var isLeaderIdle: Bool { state.withLock { $0.isLeaderIdle } }
+
   /// Runs a write, and perhaps those of other threads.
   /// - Parameter complete: waits until a sequenced write is durable and visible.
   func run(
