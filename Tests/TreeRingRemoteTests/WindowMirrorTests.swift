@@ -173,6 +173,34 @@ struct WindowMirrorTests {
     }
   }
 
+  @Test("Totals are those of the sections; a section that goes takes its own along")
+  func totals() throws {
+    var request = RemoteRequest("board")
+    request.givesTotals = true
+    var mirror = WindowMirror(request)
+    _ = mirror.begin()
+    let start = #"{"id":1,"commit":1,"position":"p","reset":"firstState","sections":[["g0",[]]],"#
+    _ = try mirror.take(Array((start + #""totals":[["g0",0,7,1.5]]}"#).utf8))
+    #expect(mirror.totals.map(\.count) == [7])
+    #expect(mirror.totals.map(\.sum?.description) == ["1.5"])
+    for number in 1...40 {
+      let sections = #"{"remove":["g\#(number - 1)"],"place":[["g\#(number)",null,[]]]}"#
+      let text =
+        #"{"id":1,"from":\#(number),"commit":\#(number + 1),"position":"p","sections":"# + sections
+        + #","totals":[["g\#(number)",\#(number),50,null]]}"#
+      _ = try mirror.take(Array(text.utf8))
+      #expect(mirror.totals.map(\.group) == [GroupName("g\(number)")])
+      #expect(mirror.totals.map(\.first) == [number] && mirror.totals[0].sum == nil)
+      #expect(mirror.totalsByGroup.count == 1)
+    }
+    for wrong in [
+      "[0,0]", "[\"a\",-1,0]", "[\"a\",0,1e3]", "[\"a\",0,1,\"2\"]", "[\"a\",0,1,1e400]",
+    ] {
+      let text = #"{"id":1,"from":41,"commit":42,"position":"p","totals":[\#(wrong)]}"#
+      #expect(throws: RemoteError.self, "\(wrong)") { try mirror.take(Array(text.utf8)) }
+    }
+  }
+
   @Test("Labels have room for any insertions, and a row's place is found by its label")
   func labels() throws {
     for seed in seeds(1...20) {

@@ -64,4 +64,16 @@ import TreeRingPlatform
     #expect(done > log && done <= log + pages)
     #expect(try output.take() == "The store is sound; its last commit is 1000.\n")
   }
+
+  @Test("Reverting reports the number of operations")
+  func reverting() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s.ring"
+    try Self.makeStore(at: path)
+    let output = try WrittenOutput(in: folder)
+    let command = try RevertCommand.parse([path, "--to", "400"])
+    let updates = try Self.updates { try command.run(output.output) }
+    #expect(updates["Reverting"] == 600)
+    #expect(try output.take() == "Wrote 600 operations in commit 1001.\n")
+  }
 }

@@ -75,10 +75,10 @@ final class JointWrites: Sendable {
   /// Signaled when a batch has been completed, and for an idle leader when a write joins.
   private let news = Condition()
 
-  /// The number of writes that have joined the queue since the store was opened.
+  /// The number of writes that have joined the queue since the store was opened. For tests.
   var joinedCount: Int { state.withLock { $0.joinedCount } }
 
-  /// Whether the leader has sequenced all writes that have joined, and waits for more.
+  /// Whether the leader has sequenced all writes that have joined, and waits for more. For tests.
   var isLeaderIdle: Bool { state.withLock { $0.isLeaderIdle } }
 
   /// Runs a write, and perhaps those of other threads.

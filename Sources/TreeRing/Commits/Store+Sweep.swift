@@ -106,7 +106,7 @@ extension Store {
   ///   may be due. O(log n) for each.
   @discardableResult
   public func sweep(limit: Int = 256) throws -> Int {
-    try sweepBatch(durability: options.durability, limit: limit)
+    try sweepBatch(durability: options.durability, limit: limit).rowCount
   }
 
   /// Schedules a sweep for the date of the next row that expires. Called after a commit has become
@@ -135,21 +135,23 @@ extension Store {
     let visible = queue.visible
     if visible.catalog.rules.isEmpty || !maySweep { return }
     guard try dueCount(in: visible) > Sweeper.batchRowCount else { return }
-    while try sweepBatch(limit: Sweeper.batchRowCount) >= Sweeper.batchRowCount {}
+    while try sweepBatch(limit: Sweeper.batchRowCount).rowCount >= Sweeper.batchRowCount {}
   }
 
-  /// Deletes a batch in one commit; returns the number of its rows.
-  /// - Parameter hasBegun: called when this thread holds the writer's lock.
+  /// Deletes a batch in one commit.
+  /// - Returns: The number of its rows, and the time for which it held the writer's lock.
   private func sweepBatch(
-    durability: Durability = .relaxed(within: .seconds(1)), limit: Int, hasBegun: () -> Void = {}
-  ) throws -> Int {
-    var deletedCount = 0
+    durability: Durability = .relaxed(within: .seconds(1)), limit: Int
+  ) throws -> (rowCount: Int, held: Duration) {
+    var rowCount = 0
+    var begin = ContinuousClock.now
     let sequenced = try sequence(durability: durability, expecting: nil, isSweep: true) {
-      hasBegun()
-      deletedCount = try $0.deleteDue(by: options.clock(), limit: limit)
+      begin = .now
+      rowCount = try $0.deleteDue(by: options.clock(), limit: limit)
     }
+    let held = ContinuousClock.now - begin
     try complete(sequenced.ticket, pageCount: sequenced.pageCount)
-    return deletedCount
+    return (rowCount, held)
   }
 
   /// The largest number of rows that are due now by one expiry in force.
@@ -200,12 +202,10 @@ extension Store {
 
   /// Deletes a batch, and schedules the next.
   private func runSweep() {
-    var begin = ContinuousClock.now
     do {
-      let deletedCount = try sweepBatch(limit: Sweeper.batchRowCount) { begin = .now }
-      sweeper.pause(
-        after: .now - begin, isLast: deletedCount < Sweeper.batchRowCount)
-      if deletedCount == 0 { try buildDates() }
+      let (rowCount, held) = try sweepBatch(limit: Sweeper.batchRowCount)
+      sweeper.pause(after: held, isLast: rowCount < Sweeper.batchRowCount)
+      if rowCount == 0 { try buildDates() }
     } catch let error as TreeRingError where error.code == .closed {
       return
     } catch {

@@ -71,9 +71,9 @@ struct FieldGroups: Sendable {
     EncodingError.invalidValue(value, .init(codingPath: [], debugDescription: "own coder"))
   }
 
-  /// Whether the values of a type have the same text in JSON as in keys.
+  /// Whether the values of a type have the same text in JSON as in keys, or are names already.
   private static func isAlike(_ type: Any.Type) -> Bool {
-    type == String.self || type == UUID.self || type == Bool.self
+    type == GroupName.self || type == String.self || type == UUID.self || type == Bool.self
       || type is any FixedWidthInteger.Type
   }
 }

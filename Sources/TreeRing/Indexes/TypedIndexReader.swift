@@ -65,7 +65,7 @@ public struct TypedIndexReader<
   ) throws(TreeRingError) -> IndexSum {
     var total = try untyped.sum(at: 0..<0)
     for range in try positions(in: group, condition) {
-      let part = try untyped.sum(in: name(of: group), range)
+      let part = try untyped.sum(at: range)
       total = IndexSum(units: total.units + part.units, decimals: total.decimals)
     }
     return total
@@ -81,11 +81,7 @@ public struct TypedIndexReader<
     in group: Group, where condition: ValueCondition<Sort>? = nil, reversed: Bool = false,
     _ body: (Key, Row) throws -> Bool
   ) throws {
-    let start = try untyped.positions(of: name(of: group)).lowerBound
-    try forEach(
-      at: try positions(in: group, condition).map {
-        start + $0.lowerBound..<start + $0.upperBound
-      }, reversed: reversed, body)
+    try forEach(at: try positions(in: group, condition), reversed: reversed, body)
   }
 
   /// Calls `body` with the rows at positions among those of all groups, as above.
@@ -172,19 +168,21 @@ public struct TypedIndexReader<
     groupNames.map { $0.value(of: name) } ?? Group(keyBytes: name.bytes)
   }
 
-  /// The positions of the rows that fulfil a condition, as ranges in order.
+  /// The positions, among those of all groups, of the rows that fulfil a condition, as ranges in
+  /// order.
   private func positions(
     in group: Group, _ condition: ValueCondition<Sort>?
   ) throws(TreeRingError) -> [Range<Int>] {
-    guard let condition else { return [0..<(try untyped.count(in: name(of: group)))] }
+    guard let condition else { return [try untyped.positions(of: name(of: group))] }
     let spans = try orderedComponents().spans(of: condition)
     let entries = try GroupEntries(name(of: group), of: untyped)
+    let start = entries.positions.lowerBound
     var positions: [Range<Int>] = []
     for span in spans {
       let lower = try entries.rank(of: span.lower)
       let upper = try span.upper.map { (key) throws(TreeRingError) in try entries.rank(of: key) }
       let end = upper ?? entries.count
-      if lower < end { positions.append(lower..<end) }
+      if lower < end { positions.append(start + lower..<start + end) }
     }
     return positions
   }

@@ -38,8 +38,9 @@ public struct StoreOptions: Sendable {
   /// retention keeps all history until its log has filled the first segment; a smaller size makes
   /// it drop history sooner.
   public var segmentSize: UInt64
-  /// Whether the store deletes expired rows by commits of its own; see ``Expiry``. If not, call
-  /// `Store.sweep`. A store that is open for reading never does.
+  /// Whether the store deletes expired rows by commits of its own, when nothing is written and
+  /// before a write with a backlog; see ``Expiry``. If not, call `Store.sweep`. A store that is
+  /// open for reading never does.
   public var sweeps = true
   /// Group indexes defined in code, each with a name of its own. A store opened for reading may be
   /// given several versions of an index, to read also commits from before or after a replacement.

@@ -63,7 +63,8 @@ extension StoreSource {
   }
 
   /// The rows in a group of a typed index, in the index's order; otherwise like the initialiser
-  /// with names.
+  /// with names. Of an index by fields whose groups are dates or data, give the name:
+  /// `GroupName(field:)`.
   public init<Row, Group, Sort>(
     _ store: Store, index: Index<Row, Group, Sort>, group: Group, at snapshot: Snapshot? = nil
   ) {

@@ -59,7 +59,8 @@ public struct TrackerRequest<Row: Sendable>: Sendable {
   }
 
   /// The rows in groups of a typed index, group after group, each in the index's order. A row in
-  /// several of the groups is listed once for each.
+  /// several of the groups is listed once for each. Of an index by fields whose groups are dates or
+  /// data, give names: `GroupName(field:)`.
   ///
   ///     let request = TrackerRequest(salesRank, groups: [.fantasy]).first(20)
   public init<Group, Sort>(_ index: Index<Row, Group, Sort>, groups: [Group]) {

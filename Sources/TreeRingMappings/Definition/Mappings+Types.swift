@@ -10,7 +10,8 @@ extension Mappings {
     self.init(of: index, groups: groups.map { GroupName($0) })
   }
 
-  /// Shows these groups of a typed index. Otherwise like the initialiser with names.
+  /// Shows these groups of a typed index. Otherwise like the initialiser with names. Of an index by
+  /// fields whose groups are dates or data, give names: `GroupName(field:)`.
   ///
   /// ```swift
   /// let shelves = Mappings(of: salesRank, groups: [.fantasy, .crime])

@@ -45,7 +45,8 @@ public struct RemoteRequest: Hashable, Sendable {
     self.init(index, groups: groups.map { GroupName($0) })
   }
 
-  /// A request for groups of a typed index.
+  /// A request for groups of a typed index. Of an index by fields whose groups are dates or data,
+  /// give names: `GroupName(field:)`.
   ///
   /// - Parameters:
   ///   - index: The handle of the group index.

@@ -33,7 +33,8 @@ struct WindowMirror: Sendable {
   /// The commit shown; nil before the first state.
   private(set) var commit: CommitNumber?
   private(set) var date: Timestamp?
-  private var totalsByGroup: [GroupName: RemoteTotal] = [:]
+  /// The totals of the sections' groups, as far as messages have told them.
+  private(set) var totalsByGroup: [GroupName: RemoteTotal] = [:]
   private var position: String?
   /// The changes of ranges that no answer has confirmed; the first of them have been sent.
   private var changes: [RangeChange] = []
@@ -134,6 +135,10 @@ struct WindowMirror: Sendable {
 
   private mutating func take(_ totals: [RemoteTotal]) {
     for total in totals { totalsByGroup[total.group] = total }
+    if totalsByGroup.count > rows.sections.count {
+      let shown = Set(rows.sections)
+      totalsByGroup = totalsByGroup.filter { shown.contains($0.key) }
+    }
   }
 
   /// The totals of the sections that have one, in their order.

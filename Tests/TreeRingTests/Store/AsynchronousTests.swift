@@ -140,6 +140,11 @@ struct AsynchronousTests {
     let hits = try await words.find("g1", limit: 7)
     #expect(hits.count == 7)
     #expect(hits == (try Store.blocking { try words.find("g1", limit: 7) }))
+    let cancelled = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return await error { try await words.find("g1") }
+    }
+    #expect(await cancelled.value?.code == .cancelled)
     #expect(await error { try await Store.open(at: path, options: options) }?.code == .locked)
     try store.close()
     let again = try await Store.open(at: path, indexes: [byGroup()])
