@@ -2,14 +2,12 @@
 // A package of its own, so that apps that embed TreeRing neither resolve nor build a network stack.
 import PackageDescription
 
-var strict: [SwiftSetting] = [
+let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .treatAllWarnings(as: .error),
 ]
-// The same variable optimises the libraries, in a build that the tests share.
-if Context.environment["TREERING_OPTIMIZED"] != nil { strict.append(.unsafeFlags(["-O"])) }
 
 let package = Package(
   name: "TreeRingHTTPClient",

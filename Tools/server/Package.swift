@@ -3,14 +3,12 @@
 // network stack.
 import PackageDescription
 
-var strict: [SwiftSetting] = [
+let strict: [SwiftSetting] = [
   .enableUpcomingFeature("ExistentialAny"),
   .enableUpcomingFeature("InternalImportsByDefault"),
   .enableUpcomingFeature("MemberImportVisibility"),
   .treatAllWarnings(as: .error),
 ]
-// The same variable optimises the libraries, in a build that the tests share.
-if Context.environment["TREERING_OPTIMIZED"] != nil { strict.append(.unsafeFlags(["-O"])) }
 
 let store: [Target.Dependency] = [
   .product(name: "TreeRing", package: "TreeRing"),

@@ -79,7 +79,7 @@ import TreeRingPlatform
     try store.register(unique)
     // The date is still to come: the index of dates is built, once.
     func wait(_ isThere: () throws -> Bool) rethrows -> Bool {
-      let end = ContinuousClock.now + .seconds(20)
+      let end = ContinuousClock.now + patience
       while try !isThere(), .now < end { Platform.sleep(.milliseconds(5)) }
       return try isThere()
     }
