@@ -26,10 +26,15 @@ public enum Clocks {
   }
 
   /// The rate of synced appends to a bare file, per second: the yardstick of durable commits.
-  public static func syncedAppendsPerSecond(in folder: String, size: Int, count: Int) throws
-    -> Double
-  {
-    let seconds = benchmark_sync_loop(folder + "/sync-loop", Int32(size), Int32(count))
+  /// Several threads share syncs, as the writers of a log with group commit do.
+  public static func syncedAppendsPerSecond(
+    in folder: String, size: Int, count: Int, threads: Int = 1
+  ) throws -> Double {
+    let path = folder + "/sync-loop"
+    let seconds =
+      threads == 1
+      ? benchmark_sync_loop(path, Int32(size), Int32(count))
+      : benchmark_shared_sync_loop(path, Int32(size), Int32(count), Int32(threads))
     guard seconds > 0 else { throw BenchmarkError("the bare sync loop failed in \(folder)") }
     return Double(count) / seconds
   }

@@ -27,6 +27,8 @@ public struct Line: Codable, Sendable {
   public var failures: [String: String] = [:]
   /// Rates of the bare sync loop in the same minute.
   public var syncLoop: [Double] = []
+  /// Those of the loop in as many threads as the line has, which share syncs; nil for one thread.
+  public var sharedSyncLoop: [Double]?
   /// The required figure; nil if there is none.
   public var bar: Double?
   /// An addition to the name.

@@ -28,7 +28,7 @@ uint64_t benchmark_written_bytes(void) {
   return bytes;
 }
 
-static int sync_file(int descriptor) {
+int benchmark_sync(int descriptor) {
 #ifdef __APPLE__
   return fcntl(descriptor, F_FULLFSYNC);
 #else
@@ -46,7 +46,7 @@ double benchmark_sync_loop(const char *path, int size, int count) {
   int failed = 0;
   for (int i = 0; i < count && !failed; i++)
     failed = pwrite(descriptor, block, (size_t)size, (off_t)i * size) != size ||
-             sync_file(descriptor) != 0;
+             benchmark_sync(descriptor) != 0;
   uint64_t end = benchmark_wall_nanoseconds();
   free(block);
   close(descriptor);

@@ -137,6 +137,9 @@ final class Report {
     let remarks = (line.remark.map { [$0] } ?? []) + compared
     if !remarks.isEmpty { name += " (\(remarks.joined(separator: ", ")))" }
     if let loop = Line.median(line.syncLoop) { name += " (bare sync loop \(Self.format(loop)))" }
+    if let loop = line.sharedSyncLoop.flatMap(Line.median) {
+      name += " (shared by as many threads \(Self.format(loop)))"
+    }
     var bar = "–"
     if let value = line.bar, let meets = line.meetsBar {
       let sign = line.direction == .higher ? "≥" : "≤"

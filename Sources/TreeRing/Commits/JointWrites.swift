@@ -2,7 +2,7 @@
 //
 // A write joins a queue. If no thread leads, its own does:
 // 1. It sequences the writes of the queue, also those that join while it does, until the batch
-//    before has been completed.
+//    before has been completed, and for a while longer (Gathering.swift).
 // 2. It lets the first thread of those that came later lead the next batch.
 // 3. It makes its batch durable with one sync and lets the next leader go on. Then it wakes the
 //    threads of its batch.
@@ -67,8 +67,11 @@ final class JointWrites: Sendable {
     var hasLeader = false
     /// Whether a batch is being completed.
     var isCompleting = false
-    /// Whether the leader waits for more writes while the batch before is being completed.
+    /// Whether the leader waits for more writes.
     var isLeaderIdle = false
+    /// The number of writes that the leader has sequenced or is sequencing.
+    var sequencedCount = 0
+    var gathering = Gathering()
   }
 
   private let state = Monitor(State())
@@ -106,28 +109,44 @@ final class JointWrites: Sendable {
     _ own: Job, _ complete: (CommitTicket) throws(TreeRingError) -> Void
   ) {
     let batch = sequenceBatch()
+    let start = ContinuousClock.now
     // The newest commit's sync is that of all, which find it done.
     (batch.last(where: \.isSequenced) ?? own).complete(complete)
-    state.withLock { $0.isCompleting = false }
+    let end = ContinuousClock.now
+    state.withLock { state in
+      state.isCompleting = false
+      state.gathering.batchEnded(
+        count: batch.count, waiting: state.sequencedCount + state.queue.count, took: end - start,
+        at: end)
+    }
     news.signal()
     for job in batch { job.complete(complete) }
     for job in batch where job !== own { job.waiter.wake(.completed) }
   }
 
-  /// Sequences writes of the queue until this thread may complete them, and then lets another one
-  /// lead.
+  /// Sequences writes of the queue until this thread may complete them and waits for no more, and
+  /// then lets another one lead.
   private func sequenceBatch() -> [Job] {
     var batch: [Job] = []
     var next: Job?
     while true {
       let job = state.enter { held -> Job? in
-        while held.state.isCompleting || batch.isEmpty {
-          if let job = held.state.queue.popFirst() { return job }
+        while true {
+          var limit: Duration?
+          if !held.state.isCompleting, !batch.isEmpty {
+            limit = held.state.gathering.wait(with: batch.count, at: .now)
+            if limit == nil { break }
+          }
+          if let job = held.state.queue.popFirst() {
+            held.state.sequencedCount += 1
+            return job
+          }
           held.state.isLeaderIdle = true
-          held.wait(for: news)
+          if let limit { held.wait(for: news, atMost: limit) } else { held.wait(for: news) }
           held.state.isLeaderIdle = false
         }
         held.state.isCompleting = true
+        held.state.sequencedCount = 0
         next = held.state.queue.first
         held.state.hasLeader = next != nil
         return nil

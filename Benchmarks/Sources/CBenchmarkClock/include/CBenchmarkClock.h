@@ -10,5 +10,10 @@ uint64_t benchmark_written_bytes(void);
 /// Appends `count` blocks of `size` bytes to a new file and syncs after each. Returns the seconds
 /// taken, negative after a failure. No log that syncs every commit separately can be faster.
 double benchmark_sync_loop(const char *path, int size, int count);
+/// The same in so many threads, which share syncs as the writers of a log with group commit do.
+/// Returns the seconds taken, negative after a failure.
+double benchmark_shared_sync_loop(const char *path, int size, int count, int threads);
+/// Makes what was written to a file durable. Returns 0 if it is.
+int benchmark_sync(int descriptor);
 /// Calls a function. Programs that count instructions count those of this call.
 void benchmark_measured(void (*body)(void *), void *context);

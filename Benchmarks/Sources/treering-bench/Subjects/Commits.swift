@@ -32,9 +32,16 @@ private func commitLine(
   let perWriter = perRun / writers
   func syncLoop() throws {
     guard isDurable else { return }
+    let folder = try context.folder()
     measurement.line.syncLoop.append(
       try Clocks.syncedAppendsPerSecond(
-        in: try context.folder(), size: 200, count: context.pick(small: 20, full: 1000)))
+        in: folder, size: 200, count: context.pick(small: 20, full: 1000)))
+    if writers > 1 {
+      let rate = try Clocks.syncedAppendsPerSecond(
+        in: folder, size: 200, count: perRun, threads: writers)
+      measurement.line.sharedSyncLoop = (measurement.line.sharedSyncLoop ?? []) + [rate]
+    }
+    try context.remove(folder)
   }
   try context.eachRun(
     of: [measurement], isDurable: isDurable, data: data, before: syncLoop

@@ -1,0 +1,57 @@
+// The time for which a leader of joint writes waits for writers that have just been woken.
+//
+// Writers that write again and again come back soon after their batch is durable. A sync that begins
+// at once takes only those that had come before, so writers form two halves that wait for each
+// other's syncs. A sync that waits for all of them takes all. The wait is never longer than the sync
+// before. If writers do not come back in that time, the next batches do not wait for them: one
+// after the first time, then two, four and so on.
+
+/// Decides how long leaders wait. Its owner guards it.
+struct Gathering: Sendable {
+  /// The maximum number of batches that do not wait.
+  private static let longestPause = 64
+
+  /// The number of writes that the next batch comes to if all writers come back.
+  private var expectedCount = 0
+  /// The moment until which its leader may wait for them; nil if it does not wait.
+  private var end: ContinuousClock.Instant?
+  /// The mean time that completing a batch takes, of the last eight or so.
+  private var meanTime: Duration?
+  /// The number of batches that do not wait, from the next on.
+  private var pauseLeft = 0
+  /// The number of batches that did not wait after the last vain wait; 0 if that was not vain.
+  private var pause = 0
+
+  /// Notes that a batch is durable.
+  /// - Parameters:
+  ///   - count: the number of its writes.
+  ///   - waiting: the number of writes that have come since.
+  ///   - took: the time that completing it took.
+  mutating func batchEnded(
+    count: Int, waiting: Int, took: Duration, at now: ContinuousClock.Instant
+  ) {
+    let mean = meanTime.map { $0 + (took - $0) / 8 } ?? took
+    meanTime = mean
+    expectedCount = count + waiting
+    end = nil
+    if pauseLeft > 0 {
+      pauseLeft -= 1
+    } else {
+      // A device that has stalled does not make the next batch wait as long.
+      end = now + min(took, mean)
+    }
+  }
+
+  /// The time for which a leader that has `count` writes waits for another one; nil if it waits no
+  /// longer.
+  mutating func wait(with count: Int, at now: ContinuousClock.Instant) -> Duration? {
+    guard let end else { return nil }
+    let isVain = count < expectedCount
+    let left = end - now
+    if isVain, left > .zero { return left }
+    self.end = nil
+    pause = isVain ? min(max(1, pause * 2), Self.longestPause) : 0
+    pauseLeft = pause
+    return nil
+  }
+}

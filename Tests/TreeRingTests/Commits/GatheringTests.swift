@@ -1,0 +1,65 @@
+// The rules by which leaders of joint writes wait for writers that come back.
+
+import Testing
+
+@testable import TreeRing
+
+@Suite("Gathering")
+struct GatheringTests {
+  private let start = ContinuousClock.now
+  private let sync = Duration.milliseconds(2)
+
+  /// A gathering after a batch of `count` writes during which `waiting` others have come.
+  private func after(_ count: Int, waiting: Int) -> Gathering {
+    var gathering = Gathering()
+    gathering.batchEnded(count: count, waiting: waiting, took: sync, at: start)
+    return gathering
+  }
+
+  @Test("Before the first batch, and of a writer alone, none waits")
+  func alone() {
+    var none = Gathering()
+    #expect(none.wait(with: 1, at: start) == nil)
+    var one = after(1, waiting: 0)
+    #expect(one.wait(with: 1, at: start) == nil)
+  }
+
+  @Test("A leader waits until all writers are back, and never longer than the sync before")
+  func bounds() {
+    var gathering = after(3, waiting: 2)
+    #expect(gathering.wait(with: 2, at: start) == sync)
+    #expect(gathering.wait(with: 4, at: start + .milliseconds(1)) == .milliseconds(1))
+    #expect(gathering.wait(with: 5, at: start + .milliseconds(1)) == nil)
+    #expect(gathering.wait(with: 4, at: start) == nil, "the wait is over")
+    var late = after(3, waiting: 2)
+    #expect(late.wait(with: 4, at: start + sync) == nil)
+  }
+
+  @Test("After a device has stalled, the next batch waits no longer than usual")
+  func stall() throws {
+    var gathering = Gathering()
+    for _ in 1...50 { gathering.batchEnded(count: 2, waiting: 0, took: sync, at: start) }
+    gathering.batchEnded(count: 2, waiting: 0, took: .seconds(1), at: start)
+    let wait = try #require(gathering.wait(with: 1, at: start))
+    #expect(wait < .milliseconds(130), "a mean of eight")
+  }
+
+  @Test("After each vain wait in a row twice as many batches do not wait, up to 64")
+  func pauses() {
+    var gathering = Gathering()
+    func batch() { gathering.batchEnded(count: 2, waiting: 0, took: sync, at: start) }
+    for pause in [1, 2, 4, 8, 16, 32, 64, 64] {
+      batch()
+      #expect(gathering.wait(with: 1, at: start) == sync)
+      #expect(gathering.wait(with: 1, at: start + sync) == nil)
+      for _ in 1...pause {
+        batch()
+        #expect(gathering.wait(with: 1, at: start) == nil)
+      }
+    }
+    batch()
+    #expect(gathering.wait(with: 2, at: start) == nil, "all are back")
+    batch()
+    #expect(gathering.wait(with: 1, at: start) == sync)
+  }
+}
