@@ -1,10 +1,10 @@
 // The time for which a leader of joint writes waits for writers that have just been woken.
 //
-// Writers that write again and again come back soon after their batch is durable. A sync that begins
-// at once takes only those that had come before, so writers form two halves that wait for each
-// other's syncs. A sync that waits for all of them takes all. The wait is never longer than the sync
-// before. If writers do not come back in that time, the next batches do not wait for them: one
-// after the first time, then two, four and so on.
+// Writers that write again and again come back soon after their batch is durable. A sync that
+// begins at once takes only those that had come before, so writers form two halves that wait for
+// each other's syncs. A sync that waits for all of them takes all. The wait is never longer than
+// the sync before. If writers do not come back in that time, the next batches do not wait for them:
+// one after the first time, then two, four and so on.
 
 /// Decides how long leaders wait. Its owner guards it.
 struct Gathering: Sendable {
