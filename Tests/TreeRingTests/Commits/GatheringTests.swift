@@ -36,12 +36,12 @@ struct GatheringTests {
   }
 
   @Test("After a device has stalled, the next batch waits no longer than usual")
-  func stall() throws {
+  func stall() {
     var gathering = Gathering()
     for _ in 1...50 { gathering.batchEnded(count: 2, waiting: 0, took: sync, at: start) }
     gathering.batchEnded(count: 2, waiting: 0, took: .seconds(1), at: start)
-    let wait = try #require(gathering.wait(with: 1, at: start))
-    #expect(wait < .milliseconds(130), "a mean of eight")
+    let wait = gathering.wait(with: 1, at: start)
+    #expect(wait.map { $0 < .milliseconds(130) } == true, "a mean of eight")
   }
 
   @Test("After each vain wait in a row twice as many batches do not wait, up to 64")
