@@ -30,15 +30,15 @@ struct Gathering: Sendable {
   mutating func batchEnded(
     count: Int, waiting: Int, took: Duration, at now: ContinuousClock.Instant
   ) {
-    let mean = meanTime.map { $0 + (took - $0) / 8 } ?? took
-    meanTime = mean
+    // A device that has stalled does not make the next batch wait as long.
+    let longest = min(took, meanTime ?? took)
+    meanTime = meanTime.map { $0 + (took - $0) / 8 } ?? took
     expectedCount = count + waiting
     end = nil
     if pauseLeft > 0 {
       pauseLeft -= 1
     } else {
-      // A device that has stalled does not make the next batch wait as long.
-      end = now + min(took, mean)
+      end = now + longest
     }
   }
 
