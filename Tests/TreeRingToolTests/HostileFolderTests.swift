@@ -10,7 +10,8 @@ import Testing
 
 @Suite("The tool in hostile surroundings") struct HostileFolderTests {
   /// Runs the tool in a shell, after a preparation.
-  /// - Returns: the exit code; 124 after the time limit, over 128 if a signal ended the tool.
+  /// - Returns: the exit code; 124 after the time limit, over 128 if a signal ended the tool, as
+  ///   five seconds after the limit.
   private static func run(
     _ arguments: [String], after preparation: String = ":", seconds: Int = 60
   ) throws -> (code: Int32, output: String) {
@@ -20,7 +21,8 @@ import Testing
     let tool = products.appending(path: "treering").path
     process.arguments =
       [
-        "-c", preparation + "; SWIFT_BACKTRACE=enable=no exec timeout \(seconds) \"$0\" \"$@\"",
+        "-c",
+        "\(preparation); SWIFT_BACKTRACE=enable=no exec timeout -k 5 \(seconds) \"$0\" \"$@\"",
         tool,
       ]
       + arguments
@@ -106,7 +108,7 @@ import Testing
     let folder = try TemporaryFolder()
     try Self.makeStore(folder.path + "/s", commits: 2_000)
     for limit in stride(from: 100_000, through: 260_000, by: 20_000) {
-      // Without memory for a thread, dispatch queues wait for memory.
+      // Without memory for a thread, dispatch queues wait for memory, and block signals meanwhile.
       let found = try Self.run(
         ["verify", folder.path + "/s"], after: "ulimit -v \(limit)", seconds: 5)
       #expect(found.code != 1, "\(limit): \(found)")
