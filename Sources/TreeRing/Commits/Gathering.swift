@@ -3,11 +3,13 @@
 // Writers that write again and again come back soon after their batch is durable. A sync that
 // begins at once takes only those that had come before, so writers form two halves that wait for
 // each other's syncs. A sync that waits for all of them takes all. The wait is never longer than
-// the sync before. If writers do not come back in that time, the next batches do not wait for them:
-// one after the first time, then two, four and so on.
+// the sync before, nor than a millisecond. If writers do not come back in that time, the next
+// batches do not wait for them: one after the first time, then two, four and so on.
 
 /// Decides how long leaders wait. Its owner guards it.
 struct Gathering: Sendable {
+  /// The maximum wait: writers come back within it, however long a sync takes.
+  private static let longestWait = Duration.milliseconds(1)
   /// The maximum number of batches that do not wait.
   private static let longestPause = 64
 
@@ -15,8 +17,6 @@ struct Gathering: Sendable {
   private var expectedCount = 0
   /// The moment until which its leader may wait for them; nil if it does not wait.
   private var end: ContinuousClock.Instant?
-  /// The mean time that completing a batch takes, of the last eight or so.
-  private var meanTime: Duration?
   /// The number of batches that do not wait, from the next on.
   private var pauseLeft = 0
   /// The number of batches that did not wait after the last vain wait; 0 if that was not vain.
@@ -30,15 +30,12 @@ struct Gathering: Sendable {
   mutating func batchEnded(
     count: Int, waiting: Int, took: Duration, at now: ContinuousClock.Instant
   ) {
-    // A device that has stalled does not make the next batch wait as long.
-    let longest = min(took, meanTime ?? took)
-    meanTime = meanTime.map { $0 + (took - $0) / 8 } ?? took
     expectedCount = count + waiting
     end = nil
     if pauseLeft > 0 {
       pauseLeft -= 1
     } else {
-      end = now + longest
+      end = now + min(took, Self.longestWait)
     }
   }
 
