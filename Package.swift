@@ -241,9 +241,9 @@ if Context.environment["TREERING_TOOL"] != nil {
   ]
 }
 
-// The commands under Tools optimise what computes: the engine, the lists, and the tests that compare
-// them with slow models, which then take a fifth of the time. Everything else compiles in a third of
-// the time without.
+// The commands under Tools optimise what computes: the engine, the lists, and the tests that
+// compare them with slow models, which then take a fifth of the time. Everything else compiles in a
+// third of the time without.
 if Context.environment["TREERING_OPTIMIZED"] != nil {
   let computing = [
     "TreeRingPlatform", "TreeRingLog", "TreeRing", "TreeRingMappings", "TreeRingCollections",
