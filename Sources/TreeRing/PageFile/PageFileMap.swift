@@ -13,8 +13,6 @@ final class PageFileMap: Sendable {
   /// The address of a table of atomic words, each a chunk's address, 0 until it is mapped. A word,
   /// because a pointer is not Sendable. The table does not move until `deinit`.
   private let tableAddress: UInt
-  /// One more than the highest mapped chunk.
-  private let mappedBound = Atomic<Int>(0)
   /// The mappings. A thread that adds one holds the lock.
   private let mappings = Mutex<[any FileMapping]>([])
 
@@ -57,9 +55,6 @@ final class PageFileMap: Sendable {
         at: UInt64(index) * UInt64(chunkByteCount), count: chunkByteCount)
       mappings.append(mapping)
       table[index].store(UInt(bitPattern: mapping.bytes.baseAddress), ordering: .releasing)
-      if index >= mappedBound.load(ordering: .relaxed) {
-        mappedBound.store(index + 1, ordering: .releasing)
-      }
     }
     guard let address = address(of: number) else {
       preconditionFailure("a chunk is mapped nowhere")
@@ -67,14 +62,15 @@ final class PageFileMap: Sendable {
     return address
   }
 
-  /// Whether an address lies in a mapped chunk. O(chunks).
+  /// Whether an address lies in a mapped chunk. Takes the lock; for tests. O(chunks).
   func contains(_ address: UnsafeRawPointer) -> Bool {
     let address = UInt(bitPattern: address)
-    for index in 0..<mappedBound.load(ordering: .acquiring) {
-      let chunk = table[index].load(ordering: .acquiring)
-      if chunk != 0, address >= chunk, address - chunk < UInt(chunkByteCount) { return true }
+    return mappings.withLock { mappings in
+      mappings.contains { mapping in
+        let start = UInt(bitPattern: mapping.bytes.baseAddress)
+        return address >= start && address - start < UInt(chunkByteCount)
+      }
     }
-    return false
   }
 
   /// The address space of the mappings, in bytes.
