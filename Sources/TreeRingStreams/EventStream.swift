@@ -13,7 +13,7 @@ public struct EventStream: Sendable {
   /// The stream's name.
   public let name: String
   let store: Store
-  let bucket: String
+  let names: StreamNames
 
   // MARK: - Appending
 
@@ -42,8 +42,8 @@ public struct EventStream: Sendable {
     durability: Durability? = nil
   ) throws -> Appended {
     let new = try NewEvents(events, to: name)
-    return try store.writeOnAnyThread(durability: durability) { [name, bucket] tx in
-      try tx.stream(name, in: bucket).append(new, expecting: expected)
+    return try store.writeOnAnyThread(durability: durability) { [name, names] tx in
+      try StreamWriter(name, names, in: tx).append(new, expecting: expected)
     }.value
   }
 
@@ -63,8 +63,8 @@ public struct EventStream: Sendable {
     durability: Durability? = nil
   ) async throws -> Appended {
     let new = try NewEvents(events, to: name)
-    return try await store.write(durability: durability) { [name, bucket] tx in
-      try tx.stream(name, in: bucket).append(new, expecting: expected)
+    return try await store.write(durability: durability) { [name, names] tx in
+      try StreamWriter(name, names, in: tx).append(new, expecting: expected)
     }.value
   }
 
@@ -90,14 +90,14 @@ public struct EventStream: Sendable {
   }
 
   private func read<R>(_ body: (StreamReader<Snapshot>) throws -> R) throws -> R {
-    try store.readingNewest { try body($0.stream(name, in: bucket)) }
+    try store.readingNewest { try body(StreamReader(name: name, source: $0, names: names)) }
   }
 
   /// The events from a revision on, and then each new one.
   ///
   ///     for try await event in order.subscribe(from: next) { next = event.revision + 1 }
   public func subscribe(from first: UInt64 = 0) -> EventSubscription {
-    EventSubscription(store: store, bucket: bucket, origin: .stream(name, from: first))
+    EventSubscription(store: store, bucket: names.events.name, origin: .stream(name, from: first))
   }
 
   // MARK: - Truncation
@@ -108,7 +108,7 @@ public struct EventStream: Sendable {
   /// - Returns: The number of events deleted.
   @discardableResult
   public func truncate(before revision: UInt64) throws -> Int {
-    try store.write { try $0.stream(name, in: bucket).truncate(before: revision) }.value
+    try store.write { try StreamWriter(name, names, in: $0).truncate(before: revision) }.value
   }
 
   /// Deletes all events, in one commit: the stream is absent until the next append, whose revision
@@ -116,14 +116,14 @@ public struct EventStream: Sendable {
   /// - Returns: The number of events deleted.
   @discardableResult
   public func delete() throws -> Int {
-    try store.write { try $0.stream(name, in: bucket).delete() }.value
+    try store.write { try StreamWriter(name, names, in: $0).delete() }.value
   }
 
   /// Sets the number of newest events to keep, and deletes the others, in one commit; nil keeps
   /// all. Appends then delete the events beyond it in the same commit.
   /// - Throws: `invalidInput` for 0.
   public func setMaxCount(_ maxCount: UInt64?) throws {
-    try store.write { try $0.stream(name, in: bucket).setMaxCount(maxCount) }
+    try store.write { try StreamWriter(name, names, in: $0).setMaxCount(maxCount) }
   }
 }
 
@@ -172,7 +172,7 @@ extension Store {
   ///   - name: The stream's name: 1 to 255 bytes, no zero byte, no “$” at the beginning.
   ///   - bucket: The bucket of the events.
   public func stream(_ name: String, in bucket: String = "events") -> EventStream {
-    EventStream(name: name, store: self, bucket: bucket)
+    EventStream(name: name, store: self, names: StreamNames(bucket))
   }
 
   /// The events of all streams whose names begin with a category and a hyphen, or are the category.

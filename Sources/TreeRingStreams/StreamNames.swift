@@ -9,8 +9,8 @@
 internal import TreeRing
 internal import TreeRingLog
 
-/// The names of what holds the streams of a bucket.
-struct StreamNames: Sendable {
+/// The names of what holds the streams of a bucket. A class, since every append passes them around.
+final class StreamNames: Sendable {
   let events: Bucket<[UInt8]>
   let settings: Bucket<StreamSettings>
   let categories: String

@@ -32,11 +32,19 @@ public struct StreamReader<Source: Readable> {
   public var revision: UInt64? {
     get throws(TreeRingError) {
       try StreamNames.check(name)
-      let key = try source.lastKey(
-        in: names.events, from: EventKey.of(name, 0), to: EventKey.end(of: name))
+      return try newestRevision
+    }
+  }
+
+  /// The revision of the newest event of a stream whose name is allowed.
+  var newestRevision: UInt64? {
+    get throws(TreeRingError) {
+      let first = EventKey.of(name, 0)
+      let key = try source.lastKey(in: names.events, from: first, to: EventKey.end(of: name))
       guard let key else { return nil }
-      guard let revision = key.bytes.withUnsafeBytes({ EventKey($0)?.revision }),
-        key == EventKey.of(name, revision)
+      // The last key of the range is at or behind the first, so it begins with the stream's name.
+      guard key.bytes.count == first.bytes.count,
+        let revision = key.bytes.withUnsafeBytes({ EventKey($0)?.revision })
       else {
         throw TreeRingError(
           .invalidInput,

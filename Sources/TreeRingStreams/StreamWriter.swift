@@ -19,7 +19,9 @@ public struct StreamWriter {
   private var tx: Transaction { reader.source }
   private var names: StreamNames { reader.names }
 
-  init(_ reader: StreamReader<Transaction>) { self.reader = reader }
+  init(_ name: String, _ names: StreamNames, in tx: Transaction) {
+    reader = StreamReader(name: name, source: tx, names: names)
+  }
 
   /// The revision of the newest event; nil if the stream has none. O(log n).
   public var revision: UInt64? { get throws(TreeRingError) { try reader.revision } }
@@ -42,7 +44,7 @@ public struct StreamWriter {
     let events = new.events
     try names.define(in: tx)
     if let repeated = try repetition(of: events) { return repeated }
-    let newest = try revision
+    let newest = try reader.newestRevision
     try expected.check(newest, of: name)
     let settings = try reader.settings()
     let first = try StreamReader<Transaction>.next(after: newest, settings, name)
@@ -190,6 +192,6 @@ extension Transaction {
   ///   - name: The stream's name: 1 to 255 bytes, no zero byte, no “$” at the beginning.
   ///   - bucket: The bucket of the events.
   public func stream(_ name: String, in bucket: String = "events") -> StreamWriter {
-    StreamWriter(StreamReader(name: name, source: self, names: StreamNames(bucket)))
+    StreamWriter(name, StreamNames(bucket), in: self)
   }
 }

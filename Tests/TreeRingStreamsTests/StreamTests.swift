@@ -247,17 +247,34 @@ func numbers(_ events: [RecordedEvent]) -> [Int] {
     #expect(error?.code == .invalidInput)
   }
 
-  @Test("A row that is no event behind a stream is an error, and is not overwritten")
-  func foreignRow() throws {
+  @Test(
+    "A row that is no event behind a stream is an error, and is not overwritten",
+    arguments: [[0x7F], [UInt8](repeating: 0xFF, count: 7), [UInt8](repeating: 0xFF, count: 9)])
+  func foreignRow(_ end: [UInt8]) throws {
     let store = try Store.inMemory()
     try store.stream("s").append(event(0))
     try store.write {
-      try $0.put([1], for: Key(bytes: Array("s\0\u{7F}".utf8)), in: .bytes("events"))
+      try $0.put([1], for: Key(bytes: Array("s\0".utf8) + end), in: .bytes("events"))
     }
     let error = #expect(throws: TreeRingError.self) { try store.stream("s").append(event(1)) }
     #expect(error?.code == .invalidInput)
     #expect(numbers(try store.stream("s").events()) == [0])
-    // A stream at the last possible revision takes no more events.
+  }
+
+  @Test("Rows just outside of a stream's keys are none of it")
+  func neighbours() throws {
+    let store = try Store.inMemory()
+    let stream = store.stream("s")
+    for (number, key) in ["r\u{7F}", "s", "s\0", "s\u{1}", "s\u{1}x"].enumerated() {
+      try store.write { try $0.put([1], for: Key(key), in: .bytes("events")) }
+      #expect(try stream.append(event(number)).revision == UInt64(number))
+    }
+    #expect(numbers(try stream.events()) == [0, 1, 2, 3, 4])
+  }
+
+  @Test("A stream at the last possible revision takes no more events")
+  func lastRevision() throws {
+    let store = try Store.inMemory()
     try store.write { tx in
       try tx.put([1], for: EventKey.of("t", .max), in: .bytes("events"))
     }

@@ -5,6 +5,7 @@ internal import BenchmarkHarness
 internal import Foundation
 internal import TreeRing
 internal import TreeRingMappings
+internal import TreeRingStreams
 
 /// A hot path.
 struct HotPath: Sendable {
@@ -58,6 +59,21 @@ struct HotPath: Sendable {
         for row in order { try store.write { try rows.put(row, $0) } }
       }
       return order.count
+    },
+    HotPath(name: "append to a stream") { folder, work in
+      let store = try open(folder)
+      let streams = (0..<64).map { store.stream("order-\($0)") }
+      let data = Array(#"{"note":"\#(String(repeating: "n", count: 80))"}"#.utf8)
+      let placed = NewEvent(type: "OrderPlaced", data: data)
+      for stream in streams { try stream.append(placed) }
+      let count = 1_000
+      try work.measure {
+        for number in 0..<count {
+          let expected = ExpectedRevision.exactly(UInt64(number / streams.count))
+          try streams[number % streams.count].append(placed, expecting: expected)
+        }
+      }
+      return count
     },
     HotPath(name: "batch of 100 rows of JSON") { folder, work in
       let data = Dataset(count: 1_000, kind: .json)

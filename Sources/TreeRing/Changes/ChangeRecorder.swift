@@ -4,12 +4,12 @@ internal import TreeRingLog
 
 /// The growing change records of one commit. Used by the writing thread only.
 final class ChangeRecorder {
-  @exclusivity(unchecked) private var indexes: [UInt32: [RowReference: AffectedRow]] = [:]
+  @exclusivity(unchecked) private var rows = RecordedRows()
   /// The maximum number of bytes of the records.
   let byteLimit: Int
   @exclusivity(unchecked) private(set) var byteCount = 0
   /// Whether it has nothing of a commit, so that it may serve the next one.
-  var isUnused: Bool { indexes.isEmpty && !isOverLimit && byteCount == 0 }
+  var isUnused: Bool { rows.isEmpty && !isOverLimit && byteCount == 0 }
   /// True if the limit was exceeded: then there are no records, and observers compare trees.
   @exclusivity(unchecked) private(set) var isOverLimit = false
 
@@ -28,16 +28,14 @@ final class ChangeRecorder {
     let change = AffectedRow(
       oldPlaces: old.entries(of: row), newPlaces: new.entries(of: row),
       oldContent: old.isEmpty ? nil : oldContent, newContent: new.isEmpty ? nil : newContent)
-    if let known = indexes[index]?[row] {
-      indexes[index]?[row]?.follow(with: change)
-      byteCount += RecordSize.of(change.newPlaces) - RecordSize.of(known.newPlaces)
+    if let earlier = rows.add(change, of: row, in: index) {
+      byteCount += RecordSize.of(change.newPlaces) - RecordSize.of(earlier)
     } else {
-      indexes[index, default: [:]][row] = change
       byteCount += RecordSize.of(change, keyByteCount: key.count)
     }
     if byteCount > byteLimit {
       isOverLimit = true
-      indexes = [:]
+      rows = RecordedRows()
     }
   }
 
@@ -50,7 +48,7 @@ final class ChangeRecorder {
   ) -> CommitChanges? {
     if isOverLimit || (before.isEmpty || after.isEmpty) && replacements.isEmpty { return nil }
     return CommitChanges(
-      rows: indexes, rowByteCount: byteCount, before: before, after: after,
+      rows: rows, rowByteCount: byteCount, before: before, after: after,
       comparing: active.comparing, replacements: replacements)
   }
 }

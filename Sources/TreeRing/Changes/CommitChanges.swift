@@ -5,7 +5,7 @@ internal import TreeRingLog
 /// The effects of one commit on the group indexes.
 struct CommitChanges: Sendable {
   /// The affected rows by index; an index that the commit did not affect has none.
-  private let rows: [UInt32: [RowReference: AffectedRow]]
+  private let rows: RecordedRows
   /// The index trees before and after the commit. An index in both was maintained throughout.
   private let before: IndexTrees
   private let after: IndexTrees
@@ -21,25 +21,23 @@ struct CommitChanges: Sendable {
   /// Creates the records of a commit.
   /// - Parameter rowByteCount: The bytes of the rows, as the recorder has counted them.
   init(
-    rows: [UInt32: [RowReference: AffectedRow]], rowByteCount: Int, before: IndexTrees,
-    after: IndexTrees, comparing: Set<UInt32>, replacements: [UInt32: IndexReplacement]
+    rows: RecordedRows, rowByteCount: Int, before: IndexTrees, after: IndexTrees,
+    comparing: Set<UInt32>, replacements: [UInt32: IndexReplacement]
   ) {
     self.rows = rows
     self.before = before
     self.after = after
     self.comparing = comparing
     self.replacements = replacements
-    rowCount =
-      rows.values.reduce(0) { $0 + $1.count }
-      + replacements.values.reduce(0) { $0 + $1.rows.count }
+    rowCount = rows.count + replacements.values.reduce(0) { $0 + $1.rows.count }
     byteCount =
-      RecordSize.commit + after.byteCount(changing: rows.count) + rowByteCount
+      RecordSize.commit + after.byteCount(changing: rows.indexCount) + rowByteCount
       + replacements.values.reduce(0) { $0 + RecordSize.of($1.rows) }
   }
 
   /// The affected rows of one index; nil if it was not maintained throughout.
   func rows(of index: UInt32) -> [RowReference: AffectedRow]? {
-    before[index] != nil && after[index] != nil ? rows[index] ?? [:] : nil
+    before[index] != nil && after[index] != nil ? rows[index] : nil
   }
 
   /// The trees that the records of an index apply to; nil if it orders rows by sort keys.

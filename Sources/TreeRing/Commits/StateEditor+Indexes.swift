@@ -106,22 +106,22 @@ extension StateEditor {
       of: new, bucket: reference.number, key: key, readsMetadata: readsMetadata
     ) { (input) throws(TreeRingError) in
       for position in rows.indices {
-        let row = rows[position]
-        var after = try row.index.places(of: input, manualPlaces: row.manualPlaces)
-        if let groups = after, row.index.comparison != nil {
+        let index = rows[position].index
+        var after = try index.places(of: input, manualPlaces: rows[position].manualPlaces)
+        if let groups = after, index.comparison != nil {
           let labeling = try labeling(
-            groups, of: new, input, after: old, before: row.before, in: reference, row.index)
+            groups, of: new, input, after: old, before: rows[position].before, in: reference, index)
           after = labeling.places
           edits.relabeled += labeling.relabeled.values
         }
-        if rules.isActive { try note(input, at: after, in: row.index) }
-        rows[position].after = after
-        if let sum = row.index.sum, after?.isEmpty == false {
+        if rules.isActive { try note(input, at: after, in: index) }
+        if let sum = index.sum, after?.isEmpty == false {
           rows[position].summands.new = sum.summand(of: input)
           if rules.isActive, rows[position].summands.new == .unsummable {
-            throw row.index.refusalOfUnsummable(RowID(bucket: reference.name, key: Key(bytes: key)))
+            throw index.refusalOfUnsummable(RowID(bucket: reference.name, key: Key(bytes: key)))
           }
         }
+        rows[position].after = after
       }
     }
   }

@@ -2,8 +2,9 @@
 
 package import TreeRingLog
 
-/// A definition with its number and the buckets it covers.
-package struct ActiveIndex: Sendable {
+/// A definition with its number and the buckets it covers. A class, since each write of a row
+/// passes it around.
+package final class ActiveIndex: Sendable {
   /// The number of the definition in this store.
   package let number: UInt32
   package let name: String
@@ -16,7 +17,7 @@ package struct ActiveIndex: Sendable {
     case fields(FieldIndex)
     case code(@Sendable (RowInput) throws -> [EncodedPlace])
     /// The places of another index, for rows that fit.
-    indirect case filtered(ActiveIndex, @Sendable (RowInput) throws -> Bool)
+    case filtered(ActiveIndex, @Sendable (RowInput) throws -> Bool)
     /// The manual places of a row.
     case manual
     /// The places of an event.

@@ -27,8 +27,14 @@ package struct RowPlace: Hashable, Sendable {
 extension [EncodedPlace] {
   /// The entries of a row in these places.
   func entries(of row: RowReference) -> [RowPlace] {
-    let rest = RowTreeKey.of(bucket: row.bucket, key: row.key)
-    return map { RowPlace(group: $0.group, order: $0.sortKey + rest) }
+    map { place in
+      var order: [UInt8] = []
+      order.reserveCapacity(place.sortKey.count + 4 + row.key.count)
+      order.append(contentsOf: place.sortKey)
+      order.append(ordered32: row.bucket)
+      order.append(contentsOf: row.key)
+      return RowPlace(group: place.group, order: order)
+    }
   }
 
   /// Calls `body` with the places of each group in which two lists differ; both lists are in group

@@ -12,12 +12,13 @@ extension EventGrouping {
     guard let key = EventKey(row.key) else { return [] }
     switch self {
     case .categories:
-      let category = GroupName(bytes: Array(key.category))
+      let category = GroupName(bytes: key.category)
       guard category.bytes.count <= Limits.nameByteCount else { return [] }
-      let groups = category < Self.all ? [category, Self.all] : [Self.all, category]
       let position = Self.position(of: row.record.created)
-      if category == Self.all { return [EncodedPlace(group: category, sortKey: position)] }
-      return groups.map { EncodedPlace(group: $0, sortKey: position) }
+      let all = EncodedPlace(group: Self.all, sortKey: position)
+      if category == Self.all { return [all] }
+      let own = EncodedPlace(group: category, sortKey: position)
+      return category < Self.all ? [own, all] : [all, own]
     case .ids:
       guard let id = Self.id(in: row.metadata) else { return [] }
       return [EncodedPlace(group: id, sortKey: Self.position(of: row.record.created))]

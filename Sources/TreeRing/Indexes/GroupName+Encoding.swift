@@ -25,15 +25,26 @@ extension GroupName {
 
   /// The encoded bytes, also for a name over the limit.
   package var encoded: [UInt8] {
-    var output: [UInt8] = []
-    output.reserveCapacity(bytes.count + 2)
-    for byte in bytes {
-      output.append(byte)
-      if byte == 0 { output.append(0xFF) }
+    [UInt8](unsafeUninitializedCapacity: 2 * bytes.count + 2) { buffer, count in
+      count = encode(into: UnsafeMutableRawBufferPointer(buffer))
     }
-    output.append(0)
-    output.append(0)
-    return output
+  }
+
+  /// Writes the encoded bytes to the front of a buffer; returns their number. The buffer has room
+  /// for twice the name's bytes and two more.
+  func encode(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+    var end = 0
+    for byte in bytes {
+      buffer[end] = byte
+      end += 1
+      if byte == 0 {
+        buffer[end] = 0xFF
+        end += 1
+      }
+    }
+    buffer[end] = 0
+    buffer[end + 1] = 0
+    return end + 2
   }
 
   /// Decodes a name at the front of bytes; returns it with its encoded length, or nil if there is

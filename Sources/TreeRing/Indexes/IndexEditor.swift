@@ -16,13 +16,26 @@ struct IndexEditor {
   ) {
     [EncodedPlace].forEachDifference(from: old, to: new) { before, after in
       if let before {
-        remove(Self.entry(before, bucket: bucket, key: key).key, from: &roots.order)
-        if after == nil { remove(prefix + before.group.bytes, from: &roots.places) }
+        OrderKey.with(before, bucket: bucket, key: key) { entry, _ in
+          _ = editor.remove(&roots.order, key: entry)
+        }
+        if after == nil {
+          PlaceKey.with(prefix: prefix, group: before.group) {
+            _ = editor.remove(&roots.places, key: $0)
+          }
+        }
       }
       if let after {
-        let entry = Self.entry(after, bucket: bucket, key: key)
-        put(entry.key, entry.value, into: &roots.order)
-        put(prefix + after.group.bytes, after.sortKey, into: &roots.places)
+        OrderKey.with(after, bucket: bucket, key: key) { entry, groupLength in
+          withUnsafeBytes(
+            of: OrderKey.lengthsWord(group: groupLength, sortKey: after.sortKey.count)
+          ) { _ = editor.put(&roots.order, key: entry, value: $0) }
+        }
+        PlaceKey.with(prefix: prefix, group: after.group) { place in
+          after.sortKey.withUnsafeBytes {
+            _ = editor.put(&roots.places, key: place, value: $0)
+          }
+        }
       }
     }
   }
@@ -40,12 +53,9 @@ struct IndexEditor {
   static func entry(
     _ place: EncodedPlace, bucket: UInt32, key: UnsafeRawBufferPointer
   ) -> (key: [UInt8], value: [UInt8]) {
-    var bytes = place.group.encoded
-    let groupLength = bytes.count
-    bytes.append(contentsOf: place.sortKey)
-    bytes.append(ordered32: bucket)
-    bytes.append(contentsOf: key)
-    return (bytes, OrderKey.lengths(group: groupLength, sortKey: place.sortKey.count))
+    OrderKey.with(place, bucket: bucket, key: key) { entry, groupLength in
+      (Array(entry), OrderKey.lengths(group: groupLength, sortKey: place.sortKey.count))
+    }
   }
 
   /// Builds the trees of indexes from the rows of the buckets they cover. An index that shows the

@@ -19,15 +19,38 @@ package enum OrderKey {
     return bytes
   }
 
+  /// Calls `body` with the key of a row's entry, built on the stack, and the length of its encoded
+  /// group.
+  @inline(__always)
+  static func with<R>(
+    _ place: EncodedPlace, bucket: UInt32, key: UnsafeRawBufferPointer,
+    _ body: (UnsafeRawBufferPointer, _ groupLength: Int) -> R
+  ) -> R {
+    let limit = 2 * place.group.bytes.count + 2 + place.sortKey.count + 4 + key.count
+    return withUnsafeTemporaryAllocation(byteCount: limit, alignment: 8) { buffer in
+      let groupLength = place.group.encode(into: buffer)
+      var end = groupLength
+      end += buffer.copy(place.sortKey, at: end)
+      buffer.storeBytes(of: bucket.bigEndian, toByteOffset: end, as: UInt32.self)
+      end += 4
+      UnsafeMutableRawBufferPointer(rebasing: buffer[end...]).copyMemory(from: key)
+      end += key.count
+      return body(UnsafeRawBufferPointer(rebasing: buffer[..<end]), groupLength)
+    }
+  }
+
   /// The bytes of both lengths.
   static let lengthsByteCount = 4
 
   /// The value of an order-tree entry, or its beginning in an index with sums.
   package static func lengths(group: Int, sortKey: Int) -> [UInt8] {
-    [
-      UInt8(truncatingIfNeeded: group), UInt8(truncatingIfNeeded: group >> 8),
-      UInt8(truncatingIfNeeded: sortKey), UInt8(truncatingIfNeeded: sortKey >> 8),
-    ]
+    withUnsafeBytes(of: lengthsWord(group: group, sortKey: sortKey)) { Array($0) }
+  }
+
+  /// The same bytes, as they lie in memory.
+  static func lengthsWord(group: Int, sortKey: Int) -> UInt32 {
+    (UInt32(UInt16(truncatingIfNeeded: group))
+      | UInt32(UInt16(truncatingIfNeeded: sortKey)) << 16).littleEndian
   }
 }
 
@@ -86,6 +109,20 @@ package enum PlaceKey {
     prefix(bucket: bucket, key: key) + group.bytes
   }
 
+  /// Calls `body` with the key of a row's place in one group, built on the stack.
+  /// - Parameter prefix: the common prefix of the row's places.
+  @inline(__always)
+  static func with<R>(
+    prefix: [UInt8], group: GroupName, _ body: (UnsafeRawBufferPointer) -> R
+  ) -> R {
+    let byteCount = prefix.count + group.bytes.count
+    return withUnsafeTemporaryAllocation(byteCount: byteCount, alignment: 8) { buffer in
+      let end = buffer.copy(prefix, at: 0)
+      _ = buffer.copy(group.bytes, at: end)
+      return body(UnsafeRawBufferPointer(buffer))
+    }
+  }
+
   /// Returns every place of a row, in group order.
   package static func places(in tree: Tree, prefix: [UInt8]) -> [EncodedPlace] {
     var places: [EncodedPlace] = []
@@ -95,5 +132,16 @@ package enum PlaceKey {
       }
     }
     return places
+  }
+}
+
+extension UnsafeMutableRawBufferPointer {
+  /// Copies bytes to a position; returns their number.
+  @inline(__always)
+  fileprivate func copy(_ bytes: [UInt8], at offset: Int) -> Int {
+    bytes.withUnsafeBytes {
+      UnsafeMutableRawBufferPointer(rebasing: self[offset...]).copyMemory(from: $0)
+    }
+    return bytes.count
   }
 }

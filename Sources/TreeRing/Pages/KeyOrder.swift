@@ -20,6 +20,11 @@ package enum KeyOrder {
     return compare(aStart, a.count, bStart, b.count)
   }
 
+  /// Whether the first key lies before the second. O(bytes).
+  static func precedes(_ a: [UInt8], _ b: [UInt8]) -> Bool {
+    a.withUnsafeBytes { a in b.withUnsafeBytes { b in compare(a, b) < 0 } }
+  }
+
   /// The first four bytes as a big-endian number, padded with zeros.
   @inline(__always)
   static func head(_ key: UnsafeRawPointer, _ count: Int) -> UInt32 {

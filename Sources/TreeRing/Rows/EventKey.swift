@@ -36,7 +36,13 @@ package struct EventKey {
   }
 
   /// The first key behind every event of a stream.
-  package static func end(of stream: String) -> Key { Key(bytes: Array(stream.utf8) + [1]) }
+  package static func end(of stream: String) -> Key {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(stream.utf8.count + 1)
+    bytes.append(contentsOf: stream.utf8)
+    bytes.append(1)
+    return Key(bytes: bytes)
+  }
 
   /// The zero byte and the revision.
   private static let suffixByteCount = 9

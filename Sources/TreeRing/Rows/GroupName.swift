@@ -14,7 +14,7 @@ public struct GroupName: Hashable, Comparable, Sendable, ExpressibleByStringLite
   public init(stringLiteral value: String) { bytes = Array(value.utf8) }
 
   public static func < (a: GroupName, b: GroupName) -> Bool {
-    a.bytes.lexicographicallyPrecedes(b.bytes)
+    KeyOrder.precedes(a.bytes, b.bytes)
   }
   /// The name as text.
   public var description: String { String(decoding: bytes, as: UTF8.self) }

@@ -14,7 +14,7 @@ public struct Key: Hashable, Comparable, Sendable, ExpressibleByStringLiteral,
   public init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
   public init(stringLiteral value: String) { bytes = Array(value.utf8) }
 
-  public static func < (a: Key, b: Key) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
+  public static func < (a: Key, b: Key) -> Bool { KeyOrder.precedes(a.bytes, b.bytes) }
   /// The bytes as text; bytes that are not UTF-8 become U+FFFD.
   public var description: String { String(decoding: bytes, as: UTF8.self) }
 }

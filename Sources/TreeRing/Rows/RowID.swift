@@ -45,6 +45,6 @@ package struct RowReference: Hashable, Comparable, Sendable {
   }
 
   package static func < (a: RowReference, b: RowReference) -> Bool {
-    a.bucket == b.bucket ? a.key.lexicographicallyPrecedes(b.key) : a.bucket < b.bucket
+    a.bucket == b.bucket ? KeyOrder.precedes(a.key, b.key) : a.bucket < b.bucket
   }
 }

@@ -11,11 +11,19 @@ extension Readable {
     let reader = try self.reader
     guard let number = reader.catalog.number(ofBucket: bucket.bucketName) else { return nil }
     return try reader.read {
-      let positions = RowTreeKey.positions(in: reader.rows, bucket: number, from: lower, to: upper)
-      if positions.isEmpty { return nil }
-      return reader.rows.withEntry(at: positions.upperBound - 1) { key, _ in
-        // Empty if a page could not be fetched.
-        key.isEmpty ? nil : Key(bytes: RowTreeKey.key(of: key))
+      let rows = reader.rows
+      return lower.bytes.withUnsafeBytes { lower in
+        upper.bytes.withUnsafeBytes { upper in
+          RowTreeKey.with(bucket: number, key: lower) { lower in
+            RowTreeKey.with(bucket: number, key: upper) { upper in
+              rows.key(before: upper).flatMap { treeKey in
+                treeKey.withUnsafeBytes { found in
+                  KeyOrder.compare(found, lower) < 0 ? nil : Key(bytes: RowTreeKey.key(of: found))
+                }
+              }
+            }
+          }
+        }
       }
     }
   }

@@ -1,6 +1,16 @@
 // The entry of a key, or the last one before it.
 
 extension Tree {
+  /// The last key below `bound`; nil if there is none. O(log n).
+  func key(before bound: UnsafeRawBufferPointer) -> [UInt8]? {
+    let found = withEntry(atOrBefore: bound) { key, _ in Array(key) }
+    guard let found, found.withUnsafeBytes({ KeyOrder.compare($0, bound) == 0 }) else {
+      return found
+    }
+    let rank = rank(of: bound)
+    return rank == 0 ? nil : withEntry(at: rank - 1) { key, _ in Array(key) }
+  }
+
   /// Calls `body` with the last entry whose key is not above `key`; returns nil if there is none.
   /// O(log n).
   @discardableResult
