@@ -15,8 +15,10 @@ struct BaseArguments: ParsableArguments {
       """)
   var server: String?
 
-  @Option(help: "The token for that server, unless its address has one.")
-  var token: String?
+  @Option(
+    help: ArgumentHelp(
+      "The file with the token for that server, unless its address has one.", valueName: "file"))
+  var tokenFile: String?
 
   /// Copies the base into a new folder.
   /// - Returns: The sentence to print; nil without a server, and for a folder with a store.
@@ -26,7 +28,7 @@ struct BaseArguments: ParsableArguments {
       throw ValidationError("--base needs an address such as http://HOST:8700.")
     }
     var options = RemoteOptions(attempts: 10)
-    if let token { options.token = { _ in token } }
+    if let token = try token() { options.token = { _ in token } }
     let result = Self.wait { [options] in
       try await Store.restore(from: url, to: folder, options: options)
     }
@@ -38,6 +40,22 @@ struct BaseArguments: ParsableArguments {
       // Opening the folder says more about it.
       return nil
     }
+  }
+
+  /// The token in the file, without the spaces and line ends around it; nil without a file. It is
+  /// no argument itself, since every user of a machine can list those of its processes.
+  private func token() throws -> String? {
+    guard let tokenFile else { return nil }
+    guard let text = try? String(contentsOfFile: tokenFile, encoding: .utf8) else {
+      throw ValidationError("--token-file \(tokenFile) is not there, or cannot be read as text.")
+    }
+    let words = text.split(whereSeparator: \.isWhitespace)
+    guard words.count == 1 else {
+      throw ValidationError(
+        "--token-file \(tokenFile) must hold one token and nothing else. It has \(words.count) "
+          + "words.")
+    }
+    return String(words[0])
   }
 
   /// The result of an asynchronous call, which this thread waits for.

@@ -46,6 +46,13 @@ extension NATSTests {
         let answer = try tool.run(arguments, stream: arguments == ["status"] ? nil : "shop")
         #expect(answer.code == 64 && answer.text.contains("Usage: treering-cluster"), "\(answer)")
       }
+      try "first second\n".write(toFile: tool.path("words"), atomically: true, encoding: .utf8)
+      for (file, words) in [("missing", "is not there"), ("words", "has 2 words")] {
+        let answer = try tool.run([
+          "run", tool.path("a"), "--base", "http://127.0.0.1:9", "--token-file", tool.path(file),
+        ])
+        #expect(answer.code == 64 && answer.text.contains(words), "\(answer)")
+      }
       for arguments in [["status"], ["lead", "a"], ["run", tool.path("a"), "--limit", "2"]] {
         let answer = try tool.run(arguments)
         #expect(answer.code == 69, "\(arguments): \(answer)")
