@@ -75,12 +75,12 @@ extension Readable {
   public func category(
     _ category: String, in bucket: String = "events"
   ) -> CategoryReader<Self> {
-    CategoryReader(category: category, source: self, names: StreamNames(bucket))
+    CategoryReader(category: category, source: self, names: StreamNames.of(bucket))
   }
 
   /// The events of all streams of a bucket, in the order of their appending. O(1).
   public func allEvents(in bucket: String = "events") -> CategoryReader<Self> {
-    CategoryReader(category: nil, source: self, names: StreamNames(bucket))
+    CategoryReader(category: nil, source: self, names: StreamNames.of(bucket))
   }
 
   /// The categories with events, in the order of their names, and the numbers of their events.
@@ -88,7 +88,7 @@ extension Readable {
   public func categories(
     in bucket: String = "events"
   ) throws(TreeRingError) -> [(name: String, count: Int)] {
-    let groups = try eventIndex(StreamNames(bucket).categories)?.groupCounts() ?? []
+    let groups = try eventIndex(StreamNames.of(bucket).categories)?.groupCounts() ?? []
     return groups.filter { $0.group != EventGrouping.all }.map { ($0.group.description, $0.rows) }
   }
 }

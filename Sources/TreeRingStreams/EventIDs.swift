@@ -34,7 +34,7 @@ extension Readable {
     withID id: UUID, in bucket: String = "events"
   ) throws -> [RecordedEvent] {
     var events: [RecordedEvent] = []
-    try EventIDs(self, StreamNames(bucket)).forEach(id) { event in
+    try EventIDs(self, StreamNames.of(bucket)).forEach(id) { event in
       events.append(event)
       return true
     }

@@ -155,7 +155,7 @@ public struct EventCategory: Sendable {
 
   private func read<R>(_ body: (CategoryReader<Snapshot>) throws -> R) throws -> R {
     try store.readingNewest {
-      try body(CategoryReader(category: category, source: $0, names: StreamNames(bucket)))
+      try body(CategoryReader(category: category, source: $0, names: StreamNames.of(bucket)))
     }
   }
 
@@ -172,7 +172,7 @@ extension Store {
   ///   - name: The stream's name: 1 to 255 bytes, no zero byte, no “$” at the beginning.
   ///   - bucket: The bucket of the events.
   public func stream(_ name: String, in bucket: String = "events") -> EventStream {
-    EventStream(name: name, store: self, names: StreamNames(bucket))
+    EventStream(name: name, store: self, names: StreamNames.of(bucket))
   }
 
   /// The events of all streams whose names begin with a category and a hyphen, or are the category.

@@ -102,7 +102,7 @@ public struct EventSubscription: AsyncSequence, Sendable {
         try snapshot.stream(name, in: bucket).forEach(from: first, body)
       case .category(let category, let position):
         try CategoryReader(
-          category: category, source: snapshot, names: StreamNames(bucket)
+          category: category, source: snapshot, names: StreamNames.of(bucket)
         ).forEach(after: position, body)
       case .ended: break
       }

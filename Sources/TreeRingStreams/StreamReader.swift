@@ -39,18 +39,22 @@ public struct StreamReader<Source: Readable> {
   /// The revision of the newest event of a stream whose name is allowed.
   var newestRevision: UInt64? {
     get throws(TreeRingError) {
-      let first = EventKey.of(name, 0)
-      let key = try source.lastKey(in: names.events, from: first, to: EventKey.end(of: name))
-      guard let key else { return nil }
-      // The last key of the range is at or behind the first, so it begins with the stream's name.
-      guard key.bytes.count == first.bytes.count,
-        let revision = key.bytes.withUnsafeBytes({ EventKey($0)?.revision })
-      else {
+      var revision: UInt64?
+      var stranger: Key?
+      try EventKey.withBounds(of: name) { (lower, upper) throws(TreeRingError) in
+        try source.withLastKey(in: names.events.name, from: lower, to: upper) { key in
+          // The last key of the range is at or behind the first, so it begins with the stream's
+          // name.
+          if key.count == lower.count { revision = EventKey(key)?.revision }
+          if revision == nil { stranger = Key(bytes: key) }
+        }
+      }
+      if let stranger {
         throw TreeRingError(
           .invalidInput,
           "The bucket \(names.events.name) has a row behind the stream \(name) that is no event, "
-            + "with the key \(JSONScanner.quoted(key.description)). Delete it, and keep other rows "
-            + "in other buckets.")
+            + "with the key \(JSONScanner.quoted(stranger.description)). Delete it, and keep other "
+            + "rows in other buckets.")
       }
       return revision
     }
@@ -126,7 +130,8 @@ public struct StreamReader<Source: Readable> {
   }
 
   func settings() throws -> StreamSettings {
-    try source.get(Key(name), in: names.settings) ?? StreamSettings()
+    guard try source.knows(bucket: names.settings.name) else { return StreamSettings() }
+    return try source.get(Key(name), in: names.settings) ?? StreamSettings()
   }
 
   /// The revision of the next event.
@@ -152,7 +157,7 @@ extension Readable {
   ///   - name: The stream's name: 1 to 255 bytes, no zero byte, no “$” at the beginning.
   ///   - bucket: The bucket of the events.
   public func stream(_ name: String, in bucket: String = "events") -> StreamReader<Self> {
-    StreamReader(name: name, source: self, names: StreamNames(bucket))
+    StreamReader(name: name, source: self, names: StreamNames.of(bucket))
   }
 
   /// Calls `body` with every stream that has events, in the order of their names' bytes, until it

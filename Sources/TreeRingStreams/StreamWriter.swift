@@ -192,6 +192,6 @@ extension Transaction {
   ///   - name: The stream's name: 1 to 255 bytes, no zero byte, no “$” at the beginning.
   ///   - bucket: The bucket of the events.
   public func stream(_ name: String, in bucket: String = "events") -> StreamWriter {
-    StreamWriter(name, StreamNames(bucket), in: self)
+    StreamWriter(name, StreamNames.of(bucket), in: self)
   }
 }

@@ -8,8 +8,6 @@ final class ChangeRecorder {
   /// The maximum number of bytes of the records.
   let byteLimit: Int
   @exclusivity(unchecked) private(set) var byteCount = 0
-  /// Whether it has nothing of a commit, so that it may serve the next one.
-  var isUnused: Bool { rows.isEmpty && !isOverLimit && byteCount == 0 }
   /// True if the limit was exceeded: then there are no records, and observers compare trees.
   @exclusivity(unchecked) private(set) var isOverLimit = false
 
@@ -17,6 +15,13 @@ final class ChangeRecorder {
   /// - Parameter byteLimit: The limit for the records of all commits, in bytes. A commit that
   ///   exceeds it alone keeps no records.
   init(byteLimit: Int) { self.byteLimit = byteLimit }
+
+  /// Forgets everything. The records that it has made stay.
+  func reset() {
+    rows = RecordedRows()
+    byteCount = 0
+    isOverLimit = false
+  }
 
   /// Records one change of one row in one index; merges it into earlier changes of the same row.
   func record(

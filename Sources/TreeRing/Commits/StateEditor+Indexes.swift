@@ -36,7 +36,7 @@ extension StateEditor {
     let covering = active.covering(reference.name)
     if covering.isEmpty { return Edits() }
     var edits = Edits()
-    let prefix = PlaceKey.prefix(bucket: reference.number, key: key)
+    let prefix = old.map { _ in PlaceKey.prefix(bucket: reference.number, key: key) }
     var rows: [IndexedChange] = []
     rows.reserveCapacity(covering.count)
     for index in covering {
@@ -47,7 +47,7 @@ extension StateEditor {
         continue
       }
       var row = IndexedChange(index: index)
-      if old != nil {
+      if let prefix {
         row.before = PlaceKey.places(in: Tree(roots.places, pages: pages), prefix: prefix)
         row.mayHaveBeenUndecodable = row.before.isEmpty && roots.undecodable > 0
         if index.sum != nil, let place = row.before.first {

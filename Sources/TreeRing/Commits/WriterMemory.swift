@@ -34,9 +34,7 @@ final class WriterMemory: @unchecked Sendable {
 
   /// A recorder without records.
   func changeRecorder(byteLimit: Int) -> ChangeRecorder {
-    if !isKnownUniquelyReferenced(&recorder) || !recorder.isUnused
-      || recorder.byteLimit != byteLimit
-    {
+    if !isKnownUniquelyReferenced(&recorder) || recorder.byteLimit != byteLimit {
       recorder = ChangeRecorder(byteLimit: byteLimit)
     }
     return recorder
@@ -57,6 +55,6 @@ final class WriterMemory: @unchecked Sendable {
   /// Releases what the write has collected.
   func endWrite() {
     if pending.count > 0 { pending = PendingValues(commit: 0) }
-    if !recorder.isUnused { recorder = ChangeRecorder(byteLimit: recorder.byteLimit) }
+    recorder.reset()
   }
 }

@@ -44,6 +44,32 @@ package struct EventKey {
     return Key(bytes: bytes)
   }
 
+  /// Calls `body` with the bounds of the keys of a stream's events, built on the stack: the first
+  /// key that one can have, and the first key behind all of them.
+  package static func withBounds(
+    of stream: String,
+    _ body: (
+      _ lower: UnsafeRawBufferPointer, _ upper: UnsafeRawBufferPointer
+    ) throws(TreeRingError) -> Void
+  ) throws(TreeRingError) {
+    let nameByteCount = stream.utf8.count
+    let lowerByteCount = nameByteCount + suffixByteCount
+    try withUnsafeTemporaryAllocation(
+      byteCount: lowerByteCount + nameByteCount + 1, alignment: 1
+    ) { (buffer) throws(TreeRingError) in
+      let lower = UnsafeMutableRawBufferPointer(rebasing: buffer[..<lowerByteCount])
+      let upper = UnsafeMutableRawBufferPointer(rebasing: buffer[lowerByteCount...])
+      var stream = stream
+      stream.withUTF8 { name in
+        lower.copyMemory(from: UnsafeRawBufferPointer(name))
+        upper.copyMemory(from: UnsafeRawBufferPointer(name))
+      }
+      for index in nameByteCount..<lowerByteCount { lower[index] = 0 }
+      upper[nameByteCount] = 1
+      try body(UnsafeRawBufferPointer(lower), UnsafeRawBufferPointer(upper))
+    }
+  }
+
   /// The zero byte and the revision.
   private static let suffixByteCount = 9
 }

@@ -4,28 +4,20 @@
 package import TreeRingLog
 
 extension Readable {
-  /// The last key of a bucket with `lower` ≤ key < `upper`; nil if there is none. O(log n).
-  package func lastKey(
-    in bucket: some BucketName, from lower: Key, to upper: Key
-  ) throws(TreeRingError) -> Key? {
-    let reader = try self.reader
-    guard let number = reader.catalog.number(ofBucket: bucket.bucketName) else { return nil }
-    return try reader.read {
-      let rows = reader.rows
-      return lower.bytes.withUnsafeBytes { lower in
-        upper.bytes.withUnsafeBytes { upper in
-          RowTreeKey.with(bucket: number, key: lower) { lower in
-            RowTreeKey.with(bucket: number, key: upper) { upper in
-              rows.key(before: upper).flatMap { treeKey in
-                treeKey.withUnsafeBytes { found in
-                  KeyOrder.compare(found, lower) < 0 ? nil : Key(bytes: RowTreeKey.key(of: found))
-                }
-              }
-            }
-          }
-        }
-      }
-    }
+  /// Calls `body` with the last key of a bucket with `lower` ≤ key < `upper`, if there is one.
+  /// O(log n).
+  ///
+  /// Its parameters are of no generic types: other modules would call it unspecialized.
+  package func withLastKey(
+    in bucket: String, from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer,
+    _ body: (UnsafeRawBufferPointer) -> Void
+  ) throws(TreeRingError) {
+    try reader.withLastKey(in: bucket, from: lower, to: upper, body)
+  }
+
+  /// Whether a bucket has had a row so far. O(log n).
+  package func knows(bucket: String) throws(TreeRingError) -> Bool {
+    try reader.number(ofBucket: bucket) != nil
   }
 
   /// Calls `body` with the rows of a bucket with `lower` ≤ key < `upper` and the operations that
@@ -70,6 +62,25 @@ extension IndexReader {
     try forEachEntry(in: group, 0..<end, reversed: true) { entry in
       let row = try state.row(try state.id(entry.row))
       return try body(row, Array(entry.order.dropLast(4 + row.key.bytes.count)))
+    }
+  }
+}
+
+extension StateReader {
+  /// Calls `body` with the last key of a bucket with `lower` ≤ key < `upper`, if there is one.
+  fileprivate func withLastKey(
+    in bucket: String, from lower: UnsafeRawBufferPointer, to upper: UnsafeRawBufferPointer,
+    _ body: (UnsafeRawBufferPointer) -> Void
+  ) throws(TreeRingError) {
+    guard let bucket = number(ofBucket: bucket) else { return }
+    try read {
+      RowTreeKey.with(bucket: bucket, key: lower) { lower in
+        RowTreeKey.with(bucket: bucket, key: upper) { upper in
+          _ = rows.withKey(before: upper) { found in
+            if KeyOrder.compare(found, lower) >= 0 { body(RowTreeKey.key(of: found)) }
+          }
+        }
+      }
     }
   }
 }

@@ -1,14 +1,17 @@
 // The entry of a key, or the last one before it.
 
 extension Tree {
-  /// The last key below `bound`; nil if there is none. O(log n).
-  func key(before bound: UnsafeRawBufferPointer) -> [UInt8]? {
-    let found = withEntry(atOrBefore: bound) { key, _ in Array(key) }
-    guard let found, found.withUnsafeBytes({ KeyOrder.compare($0, bound) == 0 }) else {
-      return found
+  /// Calls `body` with the last key below `bound`; returns nil if there is none. O(log n).
+  func withKey<R>(
+    before bound: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> R
+  ) -> R? {
+    let found: R?? = withEntry(atOrBefore: bound) { key, _ in
+      KeyOrder.compare(key, bound) == 0 ? nil : body(key)
     }
+    guard let found else { return nil }
+    if let found { return found }
     let rank = rank(of: bound)
-    return rank == 0 ? nil : withEntry(at: rank - 1) { key, _ in Array(key) }
+    return rank == 0 ? nil : withEntry(at: rank - 1) { key, _ in body(key) }
   }
 
   /// Calls `body` with the last entry whose key is not above `key`; returns nil if there is none.

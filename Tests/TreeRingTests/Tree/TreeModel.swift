@@ -111,7 +111,8 @@ func expectSameReads(
     key.withUnsafeBytes { bytes in
       isSame = isSame && tree.contains(bytes) == isFound
       isSame = isSame && tree.place(of: bytes) == (index, isFound)
-      isSame = isSame && tree.key(before: bytes) == (index > 0 ? model.keys[index - 1] : nil)
+      let before = tree.withKey(before: bytes) { Array($0) }
+      isSame = isSame && before == (index > 0 ? model.keys[index - 1] : nil)
       isSame = isSame && tree.count(from: bytes) == model.keys.count - index
       isSame = isSame && cursor.seek(to: bytes) == (index < model.keys.count)
     }

@@ -50,9 +50,11 @@ let streams = [
 
 /// An event of about 100 bytes.
 private func event(_ number: Int, hasID: Bool) -> NewEvent {
-  let json = #"{"item":"\#(mix(UInt64(number)))","note":"\#(String(repeating: "n", count: 60))"}"#
+  let json = #"{"item":"\#(mix(UInt64(number)))","note":"\#(note)"}"#
   return NewEvent(type: "OrderPlaced", data: Array(json.utf8), id: hasID ? UUID() : nil)
 }
+
+private let note = String(repeating: "n", count: 60)
 
 /// Events per second of 64 threads, each of which appends to its own share of the streams under the
 /// expected revision.
