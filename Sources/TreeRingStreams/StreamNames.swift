@@ -18,7 +18,7 @@ final class StreamNames: Sendable {
 
   /// The names of a bucket's streams.
   static func of(_ bucket: String) -> StreamNames {
-    bucket == usual.events.name ? usual : StreamNames(bucket)
+    bucket.isSameName(as: usual.events.name) ? usual : StreamNames(bucket)
   }
 
   /// The names in the bucket that streams have unless another is given.
@@ -36,7 +36,7 @@ final class StreamNames: Sendable {
   ///   it has more than 255 bytes.
   static func check(_ stream: String) throws(TreeRingError) {
     try Limits.check(name: stream, of: "stream")
-    guard stream.utf8.first != UInt8(ascii: "$"), !stream.utf8.contains(0) else {
+    guard !stream.hasPrefix("$"), !stream.utf8.contains(0) else {
       throw TreeRingError(
         .invalidInput,
         "The name of a stream must not begin with “$” nor hold a zero byte, as "

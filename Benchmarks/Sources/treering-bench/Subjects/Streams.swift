@@ -54,6 +54,7 @@ private func event(_ number: Int, hasID: Bool) -> NewEvent {
   return NewEvent(type: "OrderPlaced", data: Array(json.utf8), id: hasID ? UUID() : nil)
 }
 
+/// The text that fills an event; made once, since that is no part of an append.
 private let note = String(repeating: "n", count: 60)
 
 /// Events per second of 64 threads, each of which appends to its own share of the streams under the
