@@ -17,8 +17,6 @@ struct RecordedRows: Sendable {
   /// All changes by index, if they are more than the list takes; otherwise empty.
   private var tables: [UInt32: [RowReference: AffectedRow]] = [:]
 
-  var isEmpty: Bool { list.isEmpty && tables.isEmpty }
-
   /// The number of changes: a row counts once in each index that it affects.
   var count: Int { tables.values.reduce(list.count) { $0 + $1.count } }
 

@@ -15,7 +15,7 @@ import Testing
       let keyLimit = UInt8.random(in: 1...12, using: &random)
       var rows = RecordedRows()
       var model: [UInt32: [RowReference: AffectedRow]] = [:]
-      #expect(rows.isEmpty)
+      #expect(rows.count == 0)
       for step in 0..<Int.random(in: 1...40, using: &random) {
         let note = "seed \(seed), step \(step)"
         let index = UInt32.random(in: 1...indexLimit, using: &random)
@@ -38,7 +38,7 @@ import Testing
         } else {
           model[index]?[row]?.follow(with: change)
         }
-        #expect(!rows.isEmpty && rows.indexCount == model.count, "\(note)")
+        #expect(rows.count > 0 && rows.indexCount == model.count, "\(note)")
         #expect(rows.count == model.values.reduce(0) { $0 + $1.count }, "\(note)")
         for index in 1...indexLimit { #expect(rows[index] == model[index] ?? [:], "\(note)") }
       }
