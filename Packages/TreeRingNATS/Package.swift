@@ -31,10 +31,19 @@ let package = Package(
         .product(name: "Logging", package: "swift-log"),
       ],
       swiftSettings: strict),
+    .executableTarget(
+      name: "ReplicaWriter",
+      dependencies: [
+        "TreeRingNATS",
+        .product(name: "TreeRing", package: "TreeRing"),
+        .product(name: "TreeRingReplication", package: "TreeRing"),
+        .product(name: "Logging", package: "swift-log"),
+      ],
+      path: "Tests/ReplicaWriter", swiftSettings: strict),
     .testTarget(
       name: "TreeRingNATSTests",
       dependencies: [
-        "TreeRingNATS",
+        "ReplicaWriter", "TreeRingNATS",
         .product(name: "TreeRing", package: "TreeRing"),
         .product(name: "TreeRingReplication", package: "TreeRing"),
         .product(name: "TreeRingTesting", package: "TreeRing"),

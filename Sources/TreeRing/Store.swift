@@ -37,7 +37,7 @@ public final class Store: Sendable {
     refusal: "A write was opened, or the store closed, inside the closure of a write. Use the "
       + "transaction at hand instead, and close the store after it.")
   let asyncWriter = AsyncWriter()
-  let jointWrites = JointWrites()
+  let jointWrites: JointWrites
   let durations = Durations()
   let sweeper = Sweeper()
   let code: Mutex<[CodeIndex]>
@@ -99,6 +99,7 @@ public final class Store: Sendable {
     self.path = path
     self.options = options
     isReplica = options.sharing != nil
+    jointWrites = JointWrites(isReplicated: isReplica)
     self.fileSystem = fileSystem
     let folder = path ?? "store"
     lock = try Self.prepare(folder, fileSystem: fileSystem, options)

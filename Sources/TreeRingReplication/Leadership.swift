@@ -75,6 +75,12 @@ final class Leadership: CommitSharing {
           "The shared log did not answer within \(limit): \(text). The commit may be in it or "
             + "not. Open the replica again: it then has what the log has.",
           file: folder, commit: commits.upperBound)
+      case .setBack(let last):
+        stop(&state)
+        throw EntryAssembly.diverged(
+          last + 1,
+          "the log ends before entry \(state.place.sequence), which this replica had appended, so "
+            + "commit \(commits.upperBound) may be in it or not")
       }
     }
   }

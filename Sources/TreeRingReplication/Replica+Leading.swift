@@ -2,6 +2,7 @@
 
 public import TreeRing
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension Replica {
   /// Begins to lead: appends an entry that states it to the shared log, and takes over every commit
@@ -25,9 +26,9 @@ extension Replica {
       try checkOpen()
       if leadership.isLeading { return }
       let reader = LogReader(log: log, deadline: .now + options.limit)
+      var last = try checkedEnd(&taking, reader)
+      var header = try reader.header(last)
       while true {
-        let last = try reader.ends().last
-        let header = try reader.header(last)
         let outcome = leadership.claim(
           after: LogPlace(sequence: last, id: header.id), newest: header.newest,
           name: options.name)
@@ -37,13 +38,44 @@ extension Replica {
           taking.mayHavePending = true
           leadership.begin(at: place, newest: store.newestCommit)
           return try store.beginLeading()
-        case .overtaken: continue
+        case .overtaken(let entry, let number):
+          // A leader under load appends again as soon as it has an answer. What it appends is here
+          // by then, so the next attempt needs no question that would make it late.
+          (last, header) = try reader.newest(from: entry, at: number)
+        case .setBack(let end):
+          throw EntryAssembly.diverged(end + 1, "the log ends before entry \(last), seen in it")
         case .refused(let text), .unknown(let text):
           throw TreeRingError(
             .unavailable, "The shared log did not take the entry of a new leader: \(text).")
         }
       }
     }
+  }
+
+  /// The number of the newest entry of a log that goes on from what this replica has taken. Nothing
+  /// is appended to any other.
+  /// - Throws: `diverged` if the log still ends earlier at the deadline, or has another entry there.
+  private func checkedEnd(_ taking: inout Taking, _ reader: LogReader) throws -> UInt64 {
+    skipOwn(&taking)
+    let place = taking.assembly.place
+    var ends = try reader.ends()
+    while ends.last < place.sequence {
+      let pause = Duration.milliseconds(50)
+      guard .now + pause < reader.deadline else {
+        throw EntryAssembly.diverged(
+          ends.last + 1, "the log ends before entry \(place.sequence), which this replica has taken"
+        )
+      }
+      Platform.sleep(pause)
+      ends = try reader.ends()
+    }
+    if let id = place.id, place.sequence >= ends.first,
+      try reader.header(place.sequence).id != id
+    {
+      throw EntryAssembly.diverged(
+        place.sequence, "this replica has taken another one of its number")
+    }
+    return ends.last
   }
 
   /// Ends leading. The store keeps following. With `ReplicaOptions.failover` another replica leads

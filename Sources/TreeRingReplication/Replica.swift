@@ -47,6 +47,8 @@ public final class Replica: Sendable {
     var mayHavePending = false
     /// The moment at which the end of the log is asked for again.
     var nextCheck = ContinuousClock.now
+    /// The moment since which the log has been seen to end before the newest entry taken.
+    var shortSince: ContinuousClock.Instant?
 
     /// Takes the next entry into a store.
     /// - Returns: The name of the leader, if the entry states one.
@@ -119,7 +121,7 @@ public final class Replica: Sendable {
   public var status: ReplicaStatus {
     let news = news.withLock { $0 }
     let isLeading = leadership.isLeading
-    let sequence = max(news.sequence, isLeading ? leadership.sequence : 0)
+    let sequence = max(news.sequence, leadership.sequence)
     return ReplicaStatus(
       isLeading: isLeading, leader: isLeading ? options.name : news.leader, sequence: sequence,
       lag: news.last > sequence ? news.last - sequence : 0, commit: store.newestCommit,
@@ -153,11 +155,20 @@ public final class Replica: Sendable {
   private func follow() -> Bool {
     if isClosed.load(ordering: .acquiring) { return false }
     do throws(SharedLogError) {
-      // Its own entries are not read back.
+      if leadership.isLeading {
+        // Its own entries are not read back: to send them, the log would need time that it can
+        // append in.
+        Platform.sleep(Self.leaderWait)
+        let taken = leadership.sequence
+        let last = try log.ends(within: Self.checkInterval).last
+        guard goesOn(toEnd: last, taken: taken) else { return false }
+        // An append under way may have added entries already.
+        if last <= leadership.appended.place.sequence { return true }
+      }
       let first = taking.withLock { max($0.assembly.place.sequence, leadership.sequence) + 1 }
       let entries = try log.read(from: first, byteLimit: LogReader.byteCount, within: Self.wait)
-      note { $0.problem = nil }
       if entries.isEmpty { return try checkEnd() }
+      note { $0.problem = nil }
       return take(entries, from: first)
     } catch {
       switch error {
@@ -170,8 +181,8 @@ public final class Replica: Sendable {
     }
   }
 
-  /// Asks now and then for the end of the log: one that ends earlier than before was re-created or
-  /// set back.
+  /// Asks now and then for the end of the log.
+  /// - Returns: Whether to go on.
   private func checkEnd() throws(SharedLogError) -> Bool {
     let isDue = taking.withLock { taking in
       guard taking.nextCheck < .now else { return false }
@@ -180,9 +191,24 @@ public final class Replica: Sendable {
     }
     guard isDue else { return true }
     let taken = max(news.withLock(\.sequence), leadership.sequence)
-    let last = try log.ends(within: Self.checkInterval).last
-    note { $0.last = last }
-    if last >= taken { return true }
+    return goesOn(toEnd: try log.ends(within: Self.checkInterval).last, taken: taken)
+  }
+
+  /// Notes the end of the log. One that is before the entries taken, for as long as the limit, was
+  /// re-created or set back. Meanwhile the machine that answered may have been cut off from the
+  /// others.
+  /// - Returns: Whether to go on.
+  private func goesOn(toEnd last: UInt64, taken: UInt64) -> Bool {
+    note {
+      $0.last = last
+      $0.problem = nil
+    }
+    let isSetBack = taking.withLock { taking in
+      let since = taking.shortSince ?? .now
+      taking.shortSince = last < taken ? since : nil
+      return last < taken && since + options.limit <= .now
+    }
+    if !isSetBack { return true }
     return stop(because: EntryAssembly.diverged(last + 1, "the log ends before entry \(taken)"))
   }
 
@@ -240,5 +266,7 @@ public final class Replica: Sendable {
 
   /// The time after which the reading thread looks whether the replica was closed.
   private static let wait = Duration.milliseconds(200)
+  /// The time after which it looks whether another replica leads, while this one does.
+  private static let leaderWait = Duration.milliseconds(50)
   private static let checkInterval = Duration.seconds(2)
 }

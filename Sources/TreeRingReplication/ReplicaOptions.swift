@@ -14,16 +14,21 @@ public struct ReplicaOptions: Sendable {
   /// The settings by which replicas take over from each other by themselves; nil if people decide
   /// who leads.
   public var failover: Failover?
+  /// Whether an empty shared log may begin with the commits of the folder, as the log of a store
+  /// that was on one machine before. Without it an empty log counts as one that has lost its
+  /// entries, and a folder that has commits is refused as `diverged`.
+  public var mayBeginLog: Bool
 
   /// Creates options; all but the name have a default.
   public init(
     name: String, store: StoreOptions = StoreOptions(),
-    limit: Duration = .seconds(30), failover: Failover? = nil
+    limit: Duration = .seconds(30), failover: Failover? = nil, mayBeginLog: Bool = false
   ) {
     self.name = name
     self.store = store
     self.limit = limit
     self.failover = failover
+    self.mayBeginLog = mayBeginLog
   }
 }
 

@@ -79,6 +79,7 @@ struct LogWriterTests {
         commit += 1
       case .overtaken: writers[index].overtaken.append(batch)
       case .unknown, .refused: writers[index].unknown.append(batch)
+      case .setBack(let last): Issue.record("seed \(seed): the log seems to end with \(last)")
       }
     }
     log.heal()
@@ -126,6 +127,23 @@ struct LogWriterTests {
       writer.append(.commits, (1, 1), $0, after: LogPlace(sequence: 0, id: nil))
     }
     #expect(refusal == .refused("The log is full."))
+  }
+
+  @Test("A log that ends before the expected entry is found at the limit, not taken for silent")
+  func shortLog() throws {
+    let time = VirtualTime()
+    let log = MemoryLog()
+    _ = try log.append([[1], [2]], after: 0, within: .zero)
+    var writer = LogWriter(log: log, storeID: 7, limit: .seconds(2))
+    writer.now = { time.now }
+    writer.sleep = { time.sleep($0) }
+    let start = time.now
+    let outcome = [1, 2, 3].withUnsafeBytes {
+      writer.append(.commits, (1, 1), $0, after: LogPlace(sequence: 5, id: 9))
+    }
+    #expect(outcome == .setBack(2))
+    #expect(time.now - start >= .seconds(2))
+    #expect(try log.ends(within: .zero).last == 2)
   }
 
   @Test("Every byte of an entry is checked")

@@ -2,6 +2,7 @@
 
 import TestSupport
 import Testing
+import TreeRingPlatform
 
 @testable import TreeRing
 @testable import TreeRingLog
@@ -12,11 +13,12 @@ let texts = Bucket<String>("texts")
 /// A replica on a disk of its own.
 func replica(
   _ name: String, _ log: any SharedLog, on disk: any FileSystem = MemoryFileSystem(),
-  store: StoreOptions = StoreOptions(logger: quietLogger), limit: Duration = .seconds(20)
+  store: StoreOptions = StoreOptions(logger: quietLogger), limit: Duration = .seconds(20),
+  mayBeginLog: Bool = false
 ) throws -> Replica {
   try Replica(
     path: "store", fileSystem: disk, of: log,
-    options: ReplicaOptions(name: name, store: store, limit: limit))
+    options: ReplicaOptions(name: name, store: store, limit: limit, mayBeginLog: mayBeginLog))
 }
 
 /// The code of the error that a call throws.
@@ -95,6 +97,26 @@ struct ReplicaTests {
     try b.close()
   }
 
+  @Test("A replica takes the lead from one that has written again whenever the log's end is known")
+  func busyLeader() throws {
+    let memory = MemoryLog()
+    let log = SwitchedLog(memory)
+    let (a, b) = (try replica("a", memory), try replica("b", log))
+    try a.lead()
+    log.afterEnds {
+      let code = code { try a.store.write { try $0.put("1", for: "x", in: texts) } }
+      #expect(code == nil || code == .notLeader)
+    }
+    try b.lead()
+    log.afterEnds(nil)
+    try b.store.write { try $0.put("2", for: "x", in: texts) }
+    #expect(code { try a.store.write { try $0.put("3", for: "x", in: texts) } } == .notLeader)
+    try a.catchUp()
+    #expect(try contents(a.store) == contents(b.store))
+    try a.close()
+    try b.close()
+  }
+
   @Test("A folder is a cache: a new one gets every commit, an older one the rest")
   func folders() throws {
     let log = MemoryLog()
@@ -127,7 +149,11 @@ struct ReplicaTests {
     for number in 0..<5 { try plain.write { try $0.put("\(number)", for: "x", in: texts) } }
     try plain.backUp(to: folder.path + "/b")
     try plain.close()
-    let options = ReplicaOptions(name: "a", store: StoreOptions(logger: quietLogger))
+    var options = ReplicaOptions(name: "a", store: StoreOptions(logger: quietLogger))
+    #expect(
+      code { _ = try Replica(at: folder.path + "/a", of: log, options: options) } == .diverged)
+    #expect(try log.ends(within: .zero).last == 0)
+    options.mayBeginLog = true
     let a = try Replica(at: folder.path + "/a", of: log, options: options)
     try a.lead()
     for number in 5..<9 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
@@ -163,12 +189,17 @@ struct ReplicaTests {
     let other = MemoryLog()
     let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
     _ = try other.append(Array(entries[..<4]), after: 0, within: .zero)
-    #expect(code { _ = try replica("a", other, on: disk) } == .diverged)
+    let limit = Duration.milliseconds(300)
+    #expect(code { _ = try replica("a", other, on: disk, limit: limit) } == .diverged)
     let b = try replica("b", other)
     try b.lead()
     for number in 0..<9 { try b.store.write { try $0.put("b\(number)", for: "x", in: texts) } }
     #expect(code { _ = try replica("a", other, on: disk) } == .diverged)
-    try replica("a", MemoryLog(), on: disk).close()
+    // An empty log has perhaps lost its entries. It begins with what there is only if told so.
+    let empty = MemoryLog()
+    #expect(code { _ = try replica("a", empty, on: disk) } == .diverged)
+    #expect(try empty.ends(within: .zero).last == 0)
+    try replica("a", empty, on: disk, mayBeginLog: true).close()
     try b.close()
     let plain = try Store(
       path: "store", fileSystem: disk, options: StoreOptions(logger: quietLogger))
@@ -179,7 +210,7 @@ struct ReplicaTests {
   @Test("A running replica notices a log that was set back, and keeps its state")
   func setBack() throws {
     let log = SwitchedLog(MemoryLog())
-    let a = try replica("a", log)
+    let a = try replica("a", log, limit: .milliseconds(300))
     try a.lead()
     for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
     let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
@@ -193,6 +224,85 @@ struct ReplicaTests {
     #expect(code { try a.catchUp() } == .diverged)
     #expect(try a.store.snapshot().get("x", in: texts) == "4")
     try a.close()
+  }
+
+  @Test("A leader whose log was set back says so at its next write, and takes no more")
+  func setBackUnderLeader() throws {
+    let log = SwitchedLog(MemoryLog())
+    let a = try replica("a", log, limit: .milliseconds(300))
+    try a.lead()
+    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
+    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
+    let other = MemoryLog()
+    _ = try other.append(Array(entries[..<3]), after: 0, within: .zero)
+    log.turn(to: other)
+    do {
+      try a.store.write { try $0.put("5", for: "x", in: texts) }
+      Issue.record("a log that was set back took a commit")
+    } catch let error as TreeRingError {
+      #expect(error.code == .unknown && error.message.contains("the log ends before entry"))
+    }
+    #expect(code { try a.store.write { _ in } } != nil)
+    let deadline = ContinuousClock.now + .seconds(30)
+    while a.status.failure == nil, .now < deadline {}
+    #expect(a.status.failure?.code == .diverged)
+    #expect(try other.ends(within: .zero).last == 3)
+    #expect(try a.store.snapshot().get("x", in: texts) == "4")
+    try? a.close()
+  }
+
+  @Test("A replica leads no log that was set back or went on elsewhere, and appends nothing to it")
+  func leadingElsewhere() throws {
+    for further in 0...3 {
+      let log = SwitchedLog(MemoryLog())
+      let a = try replica("a", log, limit: .milliseconds(300))
+      try a.lead()
+      for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
+      let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
+      let other = MemoryLog()
+      _ = try other.append(Array(entries[..<4]), after: 0, within: .zero)
+      let b = try replica("b", other)
+      try b.lead()
+      for number in 0..<further {
+        try b.store.write { try $0.put("\(number)", for: "y", in: texts) }
+      }
+      try a.stepDown()
+      let last = try other.ends(within: .zero).last
+      log.turn(to: other)
+      #expect(code { try a.lead() } == .diverged)
+      #expect(try other.ends(within: .zero).last == last)
+      try b.store.write { try $0.put("still leads", for: "y", in: texts) }
+      #expect(try a.store.snapshot().get("x", in: texts) == "4")
+      try a.close()
+      try b.close()
+    }
+  }
+
+  @Test(
+    "A log that seems to end early for a moment, by a machine that was cut off, does not diverge")
+  func shortForAMoment() throws {
+    let log = SwitchedLog(MemoryLog())
+    let disk = MemoryFileSystem()
+    let a = try replica("a", log, on: disk)
+    try a.lead()
+    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
+    let whole = log.log
+    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
+    let stale = MemoryLog()
+    _ = try stale.append(Array(entries[..<3]), after: 0, within: .zero)
+    try a.close()
+    log.turn(to: stale)
+    onThreads(2) { thread in
+      if thread == 0 {
+        Platform.sleep(.milliseconds(200))
+        return log.turn(to: whole)
+      }
+      do {
+        let again = try replica("a", log, on: disk)
+        #expect(try again.store.snapshot().get("x", in: texts) == "4")
+        try again.close()
+      } catch { Issue.record("\(error)") }
+    }
   }
 
   @Test("Other processes on the machine read a replica's folder, whether or not it leads")
@@ -318,13 +428,18 @@ struct ReplicaTests {
 /// A shared log that another one can take the place of.
 final class SwitchedLog: SharedLog {
   private let current: Monitor<MemoryLog>
+  /// Called after each question for the ends.
+  private let asked = Monitor<(@Sendable () -> Void)?>(nil)
   init(_ log: MemoryLog) { current = Monitor(log) }
   func turn(to log: MemoryLog) { current.withLock { $0 = log } }
-  private var log: MemoryLog { current.withLock { $0 } }
+  func afterEnds(_ call: (@Sendable () -> Void)?) { asked.withLock { $0 = call } }
+  var log: MemoryLog { current.withLock { $0 } }
 
   var entryByteLimit: Int { log.entryByteLimit }
   func ends(within limit: Duration) throws(SharedLogError) -> SharedLogEnds {
-    try log.ends(within: limit)
+    let ends = try log.ends(within: limit)
+    asked.withLock { $0 }?()
+    return ends
   }
   func append(
     _ entries: [[UInt8]], after expected: UInt64, within limit: Duration

@@ -3,13 +3,15 @@
 // Writers that write again and again come back soon after their batch is durable. A sync that
 // begins at once takes only those that had come before, so writers form two halves that wait for
 // each other's syncs. A sync that waits for all of them takes all. The wait is never longer than
-// the sync before, nor than a millisecond. If writers do not come back in that time, the next
-// batches do not wait for them: one after the first time, then two, four and so on.
+// the sync before, nor than a millisecond, or ten where batches are made durable by other machines. If
+// writers do not come back in that time, the next batches do not wait for them: one after the first
+// time, then two, four and so on.
 
 /// Decides how long leaders wait. Its owner guards it.
 struct Gathering: Sendable {
-  /// The maximum wait: writers come back within it, however long a sync takes.
-  private static let longestWait = Duration.milliseconds(1)
+  /// The maximum wait. Within a millisecond writers come back, however long a sync takes. Where the
+  /// processors are busy with replication, that takes longer.
+  private let longestWait: Duration
   /// The maximum number of batches that do not wait.
   private static let longestPause = 64
 
@@ -21,6 +23,8 @@ struct Gathering: Sendable {
   private var pauseLeft = 0
   /// The number of batches that did not wait after the last vain wait; 0 if that was not vain.
   private var pause = 0
+
+  init(isReplicated: Bool) { longestWait = .milliseconds(isReplicated ? 10 : 1) }
 
   /// Notes that a batch is durable.
   /// - Parameters:
@@ -35,7 +39,7 @@ struct Gathering: Sendable {
     if pauseLeft > 0 {
       pauseLeft -= 1
     } else {
-      end = now + min(took, Self.longestWait)
+      end = now + min(took, longestWait)
     }
   }
 

@@ -71,12 +71,18 @@ final class JointWrites: Sendable {
     var isLeaderIdle = false
     /// The number of writes that the leader has sequenced or is sequencing.
     var sequencedCount = 0
-    var gathering = Gathering()
+    var gathering: Gathering
   }
 
-  private let state = Monitor(State())
+  private let state: Monitor<State>
   /// Signaled when a batch has been completed, and for an idle leader when a write joins.
   private let news = Condition()
+
+  /// Creates an empty queue.
+  /// - Parameter isReplicated: whether a shared log makes the batches durable.
+  init(isReplicated: Bool) {
+    state = Monitor(State(gathering: Gathering(isReplicated: isReplicated)))
+  }
 
   /// The number of writes that have joined the queue since the store was opened. For tests.
   var joinedCount: Int { state.withLock { $0.joinedCount } }

@@ -36,6 +36,23 @@ struct LogReader {
     return try EntryHeader(of: entry, at: sequence)
   }
 
+  /// The newest entry that is here already, at least the one given: its number and fields.
+  /// - Throws: `unavailable` after the deadline; as `entries`.
+  func newest(
+    from entry: [UInt8], at sequence: UInt64
+  ) throws(TreeRingError) -> (UInt64, EntryHeader) {
+    var (newest, number) = (entry, sequence)
+    while true {
+      let further = try ask { (limit) throws(SharedLogError) in
+        try log.read(from: number + 1, byteLimit: Self.byteCount, within: .zero)
+      }
+      guard let last = further.last else {
+        return (number, try EntryHeader(of: newest, at: number))
+      }
+      (newest, number) = (last, number + UInt64(further.count))
+    }
+  }
+
   /// The number of the last entry whose first commit is at most `commit`; nil if there is none.
   /// O(log n) reads: first commits never decrease.
   func last(

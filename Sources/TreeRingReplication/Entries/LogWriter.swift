@@ -22,12 +22,16 @@ struct LogWriter: Sendable {
   enum Outcome: Hashable {
     /// It is in the log, and so is everything before it. The place of its last entry.
     case appended(LogPlace)
-    /// Another process has appended since. It is not in the log and never will be.
-    case overtaken
+    /// Another process has appended since. It is not in the log and never will be. The other's
+    /// entry, and its number.
+    case overtaken(by: [UInt8], at: UInt64)
     /// The log has refused it, so it is not there.
     case refused(String)
     /// The log did not answer, so it may be there.
     case unknown(String)
+    /// The log ends before the entry after which it was to be: it has lost entries. The number of
+    /// its last one.
+    case setBack(UInt64)
   }
 
   /// Appends a body after a place, in as many parts as needed.
@@ -62,9 +66,12 @@ struct LogWriter: Sendable {
     var pause = Duration.milliseconds(5)
     var problem = "it was not asked"
     var isRepeated = false
+    // Of the log as last seen, if it lacks entries. A machine that was cut off may have said so.
+    var lastWhenShort: UInt64?
     while true {
       let rest = deadline - now()
-      if rest <= .zero { return .unknown(problem) }
+      if rest <= .zero { return lastWhenShort.map { .setBack($0) } ?? .unknown(problem) }
+      lastWhenShort = nil
       do throws(SharedLogError) {
         switch try log.append(
           Array(entries[done...]), after: expected + UInt64(done), within: min(rest, Self.attempt))
@@ -75,13 +82,15 @@ struct LogWriter: Sendable {
           problem = "entry \(expected + UInt64(done) + 1) cannot be read"
           while done < entries.count {
             let number = expected + UInt64(done) + 1
-            guard let found = try log.read(from: number, byteLimit: 1, within: Self.attempt).first
+            guard let found = try log.read(from: number, byteLimit: 1, within: Self.reading).first
             else { break }
             // Parts without the last one count for nothing.
-            if found != entries[done] { return .overtaken }
+            if found != entries[done] { return .overtaken(by: found, at: number) }
             done += 1
           }
           if done == entries.count { return .appended(end) }
+          let last = try log.ends(within: Self.attempt).last
+          if last < expected + UInt64(done) { lastWhenShort = last }
         }
       } catch {
         switch error {
@@ -98,4 +107,6 @@ struct LogWriter: Sendable {
 
   /// The longest time for one attempt.
   private static let attempt = Duration.seconds(5)
+  /// The time to wait for an entry that is in the log, or is about to be.
+  private static let reading = Duration.milliseconds(100)
 }

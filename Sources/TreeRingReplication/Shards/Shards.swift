@@ -31,13 +31,9 @@ public struct ShardsOptions: Sendable {
 
 /// The shards of a table, as one machine sees them. Any thread may use it.
 public final class Shards: Sendable {
-  private let path: String
-  private let fileSystem: any FileSystem
   private let options: ShardsOptions
-  private let log: @Sendable (_ name: String) throws -> any SharedLog
   private let table: Replica
-  /// The replicas of this machine by shard. Held while one is opened or closed.
-  private let open = Monitor<[String: Replica]>([:])
+  private let replicas: ShardReplicas
   private let isClosed = Atomic<Bool>(false)
   private let ended = EndSignal()
 
@@ -62,12 +58,13 @@ public final class Shards: Sendable {
     at path: String, fileSystem: any FileSystem, options: ShardsOptions,
     log: @escaping @Sendable (_ name: String) throws -> any SharedLog
   ) throws {
-    self.path = path
-    self.fileSystem = fileSystem
     var options = options
     options.replica.failover = nil
     self.options = options
-    self.log = log
+    let replica = options.replica
+    replicas = ShardReplicas { name in
+      try Replica(path: "\(path)/\(name)", fileSystem: fileSystem, of: log(name), options: replica)
+    }
     if try !fileSystem.exists(path) { try fileSystem.makeDirectory(path) }
     var own = options.replica
     own.store = StoreOptions(logger: options.replica.store.logger)
@@ -119,15 +116,19 @@ public final class Shards: Sendable {
   /// on; ask the table again.
   /// - Throws: `notFound`; as `Replica` and `Replica.lead`.
   public func take(_ name: String) throws {
+    try table.catchUp()
     guard try all().contains(where: { $0.name == name }) else { throw Self.none(name) }
-    let replica = try replica(of: name)
-    try replica.catchUp()
-    try change { tx in
-      guard var shard = try tx.get(Key(name), in: ShardTable.bucket) else { throw Self.none(name) }
-      shard.place = self.options.replica.name
-      try tx.put(shard, for: Key(name), in: ShardTable.bucket)
+    try replicas.use(name) { replica in
+      try replica.catchUp()
+      try change { tx in
+        guard var shard = try tx.get(Key(name), in: ShardTable.bucket) else {
+          throw Self.none(name)
+        }
+        shard.place = options.replica.name
+        try tx.put(shard, for: Key(name), in: ShardTable.bucket)
+      }
+      try replica.lead()
     }
-    try replica.lead()
   }
 
   /// Changes the table. Several machines may do so at once: each leads the table's log in turn.
@@ -151,8 +152,7 @@ public final class Shards: Sendable {
   ///   `notFound` if there is no table yet.
   public func store(for key: Key) throws -> Store {
     let shard = try shard(for: key)
-    let replica = open.withLock { $0[shard.name] }
-    guard shard.place == options.replica.name, let replica else {
+    guard shard.place == options.replica.name, let replica = replicas[shard.name] else {
       throw TreeRingError(
         .notLeader,
         "The shard \(shard.name) is led by \(shard.place), so nothing was written. Send the write "
@@ -162,7 +162,7 @@ public final class Shards: Sendable {
   }
 
   /// The store of a shard that this machine leads or follows; nil if it does neither.
-  public func store(of name: String) -> Store? { open.withLock { $0[name]?.store } }
+  public func store(of name: String) -> Store? { replicas[name]?.store }
 
   /// Snapshots of all shards as of a date: each shows the commits of its shard up to that date, by
   /// the clock of the machine that led it then. Later calls with the same date show the same, if
@@ -177,7 +177,7 @@ public final class Shards: Sendable {
     }
     var snapshots: [String: Snapshot] = [:]
     for shard in try all() {
-      guard let replica = open.withLock({ $0[shard.name] }) else { throw Self.none(shard.name) }
+      guard let replica = replicas[shard.name] else { throw Self.none(shard.name) }
       try replica.catchUp()
       snapshots[shard.name] = try replica.store.snapshot(at: .date(date))
     }
@@ -185,19 +185,15 @@ public final class Shards: Sendable {
   }
 
   /// The states of the replicas on this machine by shard.
-  public var status: [String: ReplicaStatus] { open.withLock { $0.mapValues(\.status) } }
+  public var status: [String: ReplicaStatus] { replicas.all.mapValues(\.status) }
 
   /// Closes all replicas.
   /// - Throws: the first error of a closing; all are closed.
   public func close() throws {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     ended.wait()
-    let replicas = open.withLock { open in
-      defer { open = [:] }
-      return Array(open.values) + [table]
-    }
     var failure: (any Error)?
-    for replica in replicas {
+    for replica in replicas.end() + [table] {
       do { try replica.close() } catch { failure = failure ?? error }
     }
     if let failure { throw failure }
@@ -227,12 +223,13 @@ public final class Shards: Sendable {
     }
   }
 
-  /// Whether this machine leads the shards placed here. Another one that knew an older table may
-  /// have taken the lead of one since.
+  /// Whether this machine leads the shards placed here, and has no others open without need.
+  /// Another one that knew an older table may have taken the lead of one since.
   private func isSettled() throws -> Bool {
     try all().allSatisfy { shard in
-      shard.place != options.replica.name
-        || open.withLock { $0[shard.name]?.status.isLeading == true }
+      let replica = replicas[shard.name]
+      return shard.place == options.replica.name
+        ? replica?.status.isLeading == true : replica == nil || options.followsAll
     }
   }
 
@@ -242,25 +239,13 @@ public final class Shards: Sendable {
     try table.catchUp()
     for shard in try all() {
       if shard.place == options.replica.name {
-        try replica(of: shard.name).lead()
+        try replicas.open(shard.name).lead()
       } else if options.followsAll {
-        let replica = try replica(of: shard.name)
+        let replica = try replicas.open(shard.name)
         if replica.status.isLeading { try replica.stepDown() }
-      } else if let replica = open.withLock({ $0.removeValue(forKey: shard.name) }) {
-        try replica.close()
+      } else {
+        try replicas.giveUp(shard.name)
       }
-    }
-  }
-
-  /// The replica of a shard, opened if it is not.
-  private func replica(of name: String) throws -> Replica {
-    try open.withLock { open in
-      if let replica = open[name] { return replica }
-      if isClosed.load(ordering: .acquiring) { throw TreeRingError.storeClosed }
-      let replica = try Replica(
-        path: "\(path)/\(name)", fileSystem: fileSystem, of: log(name), options: options.replica)
-      open[name] = replica
-      return replica
     }
   }
 

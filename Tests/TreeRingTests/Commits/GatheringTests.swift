@@ -11,14 +11,14 @@ struct GatheringTests {
 
   /// A gathering after a batch of `count` writes during which `waiting` others have come.
   private func after(_ count: Int, waiting: Int) -> Gathering {
-    var gathering = Gathering()
+    var gathering = Gathering(isReplicated: false)
     gathering.batchEnded(count: count, waiting: waiting, took: sync, at: start)
     return gathering
   }
 
   @Test("Before the first batch, and of a writer alone, none waits")
   func alone() {
-    var none = Gathering()
+    var none = Gathering(isReplicated: false)
     #expect(none.wait(with: 1, at: start) == nil)
     var one = after(1, waiting: 0)
     #expect(one.wait(with: 1, at: start) == nil)
@@ -35,16 +35,18 @@ struct GatheringTests {
     #expect(late.wait(with: 4, at: start + sync) == nil)
   }
 
-  @Test("After a long sync the next batch waits for a millisecond at most")
+  @Test("After a long sync the next batch waits for a millisecond at most, of a replica for ten")
   func longSync() {
-    var gathering = Gathering()
-    gathering.batchEnded(count: 2, waiting: 0, took: .seconds(1), at: start)
-    #expect(gathering.wait(with: 1, at: start) == .milliseconds(1))
+    for (isReplicated, longest) in [(false, 1), (true, 10)] {
+      var gathering = Gathering(isReplicated: isReplicated)
+      gathering.batchEnded(count: 2, waiting: 0, took: .seconds(1), at: start)
+      #expect(gathering.wait(with: 1, at: start) == .milliseconds(longest))
+    }
   }
 
   @Test("After each vain wait in a row twice as many batches do not wait, up to 64")
   func pauses() {
-    var gathering = Gathering()
+    var gathering = Gathering(isReplicated: false)
     func batch() { gathering.batchEnded(count: 2, waiting: 0, took: sync, at: start) }
     for pause in [1, 2, 4, 8, 16, 32, 64, 64] {
       batch()

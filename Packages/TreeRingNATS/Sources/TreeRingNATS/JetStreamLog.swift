@@ -40,6 +40,8 @@ public final class JetStreamLog: SharedLog, Sendable {
     var created: String?
     /// The newest entry that the log has heard of.
     var last: UInt64 = 0
+    /// The moment since which the servers' stream ends before that.
+    var shortSince: ContinuousClock.Instant?
     /// The moment since which servers answer that there is no stream.
     var missingSince: ContinuousClock.Instant?
   }
@@ -96,7 +98,11 @@ public final class JetStreamLog: SharedLog, Sendable {
     try repeating(by: deadline) { calls throws(AttemptFailure) in try calls.purge(before: kept) }
   }
 
-  /// The answer of a leader that has all entries appended before.
+  /// The time for which a stream must have been seen to end too early before that is believed: a
+  /// leader that was cut off from the other servers does not know the newest entries.
+  private static let disbelief = Duration.seconds(10)
+
+  /// The answer of a leader that has all entries appended before, if any server still has them.
   private func currentInfo(
     by deadline: ContinuousClock.Instant
   ) throws(SharedLogError) -> StreamInfo {
@@ -107,7 +113,10 @@ public final class JetStreamLog: SharedLog, Sendable {
       }
       let last = known.withLock { known in
         known.last = max(known.last, info.state.last)
-        return known.last
+        let isShort = info.state.last < known.last
+        let since = known.shortSince ?? .now
+        known.shortSince = isShort ? since : nil
+        return since + Self.disbelief <= .now ? info.state.last : known.last
       }
       guard info.state.last == last else {
         throw .passing(

@@ -28,6 +28,12 @@ struct RunCommand: ParsableCommand {
   @Option(
     help: "A file of commits as JSON Lines, also compressed, to write first. It leads for that.")
   var `import`: String?
+  @Flag(
+    help: """
+      Begin an empty log with the commits of the folder. Without it, a folder that has commits is \
+      refused: the log may have lost its entries.
+      """)
+  var begin = false
   @OptionGroup var base: BaseArguments
   @Option(help: "The seconds to wait for the log before a write or the opening fails.")
   var limit = 30
@@ -45,7 +51,7 @@ struct RunCommand: ParsableCommand {
       at: folder, of: JetStreamLog(options),
       options: ReplicaOptions(
         name: name, limit: .seconds(limit),
-        failover: failover ? Failover(lease: JetStreamLease(options)) : nil))
+        failover: failover ? Failover(lease: JetStreamLease(options)) : nil, mayBeginLog: begin))
     var shown: ReplicaReport?
     if lead || self.import != nil { try replica.lead() }
     if let file = self.import {

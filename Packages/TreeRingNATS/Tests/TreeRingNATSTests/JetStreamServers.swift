@@ -174,16 +174,16 @@ final class JetStreamServers: Sendable {
       return servers[index].processNumber
     }
     guard number > 0 else { return }
-    signal(number, SIGKILL)
+    sendSignal(SIGKILL, to: number)
     waitpid(number, nil, 0)
     try? FileManager.default.removeItem(at: folder.appending(path: "n\(index + 1).pid"))
   }
 
   /// Stops a server's process without ending it.
-  func freeze(_ index: Int) { signal(servers.withLock { $0[index].processNumber }, SIGSTOP) }
+  func freeze(_ index: Int) { signal(index, SIGSTOP) }
 
   /// Lets a stopped process continue.
-  func thaw(_ index: Int) { signal(servers.withLock { $0[index].processNumber }, SIGCONT) }
+  func thaw(_ index: Int) { signal(index, SIGCONT) }
 
   /// Cuts a server from its clients, from the other servers, or from both, or connects it again.
   func set(
@@ -201,12 +201,27 @@ final class JetStreamServers: Sendable {
     for index in 0..<count { try start(index) }
   }
 
-  private func signal(_ number: pid_t, _ signal: Int32) {
-    #if canImport(Darwin)
-      if number > 0 { _ = Darwin.kill(number, signal) }
-    #else
-      if number > 0 { _ = Glibc.kill(number, signal) }
-    #endif
+  private func signal(_ index: Int, _ signal: Int32) {
+    let number = servers.withLock { $0[index].processNumber }
+    if number > 0 { sendSignal(signal, to: number) }
+  }
+
+  /// Kills all servers, runs a closure, and starts them again.
+  func stopped(_ body: () throws -> Void) throws {
+    for index in 0..<count { kill(index) }
+    try body()
+    for index in 0..<count { try start(index) }
+    try waitUntilReady()
+  }
+
+  /// Copies what the servers have stored, while they are stopped.
+  func copyStores(to name: String) throws {
+    try shell("cd \(folder.path)\nmkdir \(name)\ncp -a n? \(name)")
+  }
+
+  /// Sets the servers back to a copy of what they had stored, while they are stopped.
+  func restoreStores(from name: String) throws {
+    try shell("cd \(folder.path)\nrm -r n?\ncp -a \(name)/n? .")
   }
 
   // MARK: State

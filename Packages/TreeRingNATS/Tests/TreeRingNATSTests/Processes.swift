@@ -31,6 +31,9 @@ func spawn(_ arguments: [String], input: Int32? = nil, output: String) throws ->
   return number
 }
 
+/// Sends a signal to a process.
+func sendSignal(_ signal: Int32, to number: pid_t) { _ = kill(number, signal) }
+
 /// The exit code of a process that has ended, or 128 and the number of the signal that killed it;
 /// nil if it runs longer than the limit.
 func exitCode(of number: pid_t, within limit: Duration) -> Int32? {

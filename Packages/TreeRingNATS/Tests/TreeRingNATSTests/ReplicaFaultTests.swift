@@ -81,17 +81,6 @@ private enum Fault: CaseIterable {
   }
 }
 
-private struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-    return z ^ (z >> 31)
-  }
-}
-
 /// Three servers and three replicas.
 private final class Fleet: Sendable {
   static let notes = Bucket<Int>("notes")
@@ -219,26 +208,10 @@ private final class Fleet: Sendable {
 
   func judge(_ writers: Writers) throws {
     let replicas = replicas.withLock(\.self)
-    for replica in replicas { try replica.catchUp() }
-    let newest = replicas.map(\.store.newestCommit)
-    #expect(Set(newest).count == 1, "\(newest)")
-    let rows = try replicas.map { try $0.store.snapshot().rows(in: Self.notes).map(\.row) }
-    #expect(rows[0] == rows[1] && rows[0] == rows[2])
-    var seen: [Int: [Int]] = [:]
-    for commit in 1...newest[0] {
-      guard let note = try replicas[1].store.commit(commit).note else { continue }
-      let parts = note.split(separator: " ").compactMap { Int($0) }
-      seen[parts[0], default: []].append(parts[1])
-    }
-    var count = 0
-    for (writer, acknowledged) in writers.acknowledged {
-      let found = seen[writer] ?? []
-      #expect(Set(found).count == found.count, "writer \(writer) has a commit twice")
-      let known = Set(acknowledged)
-      #expect(found.filter(known.contains) == acknowledged, "writer \(writer)")
-      count += acknowledged.count
-    }
-    print("\(count) acknowledged commits of \(newest[0]); none is lost or doubled")
+    try expectEqual(replicas, in: Self.notes)
+    let count = try expectCommits(of: replicas[1].store, acknowledged: writers.acknowledged)
+    print(
+      "\(count) acknowledged commits of \(replicas[1].store.newestCommit); none is lost or doubled")
     for replica in replicas { try replica.close() }
   }
 }
