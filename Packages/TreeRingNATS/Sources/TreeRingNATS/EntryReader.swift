@@ -36,7 +36,7 @@ extension JetStreamLog {
         keep(reader)
         return entries
       } catch {
-        let reason = try passingReason(error)
+        let reason = try error.passingReason()
         guard ContinuousClock.now < lastTry else { throw .unavailable(reason) }
       }
     }

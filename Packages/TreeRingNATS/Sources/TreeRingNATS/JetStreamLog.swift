@@ -152,23 +152,12 @@ public final class JetStreamLog: SharedLog, Sendable {
         known.withLock { $0.missingSince = nil }
         return result
       } catch {
-        let text = try passingReason(error)
+        let text = try error.passingReason()
         try checkMissing(error)
         guard ContinuousClock.now < deadline else { throw .unavailable(text) }
       }
       Thread.sleep(forTimeInterval: min(pause, deadline.rest) / .seconds(1))
       (pause, patience) = (min(pause * 2, .milliseconds(200)), min(patience * 2, .seconds(2)))
-    }
-  }
-
-  /// The reason of a failure that may pass.
-  /// - Throws: `refused` for others.
-  func passingReason(_ failure: AttemptFailure) throws(SharedLogError) -> String {
-    switch failure {
-    case .passing(let text): return text
-    case .refused(let text): throw .refused(text)
-    case .answered(let error):
-      return try passingReason(error.failure)
     }
   }
 
@@ -199,7 +188,7 @@ public final class JetStreamLog: SharedLog, Sendable {
             connection: connection, stream: options.stream, deadline: deadline, patience: patience))
         continue
       } catch {
-        reason = try passingReason(error)
+        reason = try error.passingReason()
       }
       guard ContinuousClock.now < deadline else { throw .unavailable(reason) }
       Thread.sleep(forTimeInterval: min(pause, deadline.rest) / .seconds(1))

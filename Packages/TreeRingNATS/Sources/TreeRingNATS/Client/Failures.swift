@@ -11,6 +11,16 @@ enum AttemptFailure: Error {
   case refused(String)
   /// JetStream answered with an error of a kind that its caller knows.
   case answered(APIError)
+
+  /// The reason of a failure that may pass.
+  /// - Throws: `refused` for others.
+  func passingReason() throws(SharedLogError) -> String {
+    switch self {
+    case .passing(let text): return text
+    case .refused(let text): throw .refused(text)
+    case .answered(let error): return try error.failure.passingReason()
+    }
+  }
 }
 
 /// An error in an answer of JetStream.
