@@ -54,7 +54,7 @@ extension Replica {
 
   /// The number of the newest entry of a log that goes on from what this replica has taken. Nothing
   /// is appended to any other.
-  /// - Throws: `diverged` if the log still ends earlier at the deadline, or has another entry there.
+  /// - Throws: `diverged` if the log still ends earlier at the deadline, or has another entry.
   private func checkedEnd(_ taking: inout Taking, _ reader: LogReader) throws -> UInt64 {
     skipOwn(&taking)
     let place = taking.assembly.place

@@ -2,7 +2,6 @@
 
 import TestSupport
 import Testing
-import TreeRingPlatform
 
 @testable import TreeRing
 @testable import TreeRingLog
@@ -176,135 +175,6 @@ struct ReplicaTests {
     try a.close()
   }
 
-  @Test("A log that was re-created, set back or continued elsewhere is found, and nothing changes")
-  func divergence() throws {
-    let log = MemoryLog()
-    let disk = MemoryFileSystem()
-    let a = try replica("a", log, on: disk)
-    try a.lead()
-    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
-    let before = try contents(a.store)
-    try a.close()
-    // The log of the first entries, and then others.
-    let other = MemoryLog()
-    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-    _ = try other.append(Array(entries[..<4]), after: 0, within: .zero)
-    let limit = Duration.milliseconds(300)
-    #expect(code { _ = try replica("a", other, on: disk, limit: limit) } == .diverged)
-    let b = try replica("b", other)
-    try b.lead()
-    for number in 0..<9 { try b.store.write { try $0.put("b\(number)", for: "x", in: texts) } }
-    #expect(code { _ = try replica("a", other, on: disk) } == .diverged)
-    // An empty log has perhaps lost its entries. It begins with what there is only if told so.
-    let empty = MemoryLog()
-    #expect(code { _ = try replica("a", empty, on: disk) } == .diverged)
-    #expect(try empty.ends(within: .zero).last == 0)
-    try replica("a", empty, on: disk, mayBeginLog: true).close()
-    try b.close()
-    let plain = try Store(
-      path: "store", fileSystem: disk, options: StoreOptions(logger: quietLogger))
-    #expect(try contents(plain) == before)
-    try plain.close()
-  }
-
-  @Test("A running replica notices a log that was set back, and keeps its state")
-  func setBack() throws {
-    let log = SwitchedLog(MemoryLog())
-    let a = try replica("a", log, limit: .milliseconds(300))
-    try a.lead()
-    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
-    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-    let other = MemoryLog()
-    _ = try other.append(Array(entries[..<3]), after: 0, within: .zero)
-    try a.stepDown()
-    log.turn(to: other)
-    let deadline = ContinuousClock.now + .seconds(30)
-    while a.status.failure == nil, .now < deadline {}
-    #expect(a.status.failure?.code == .diverged)
-    #expect(code { try a.catchUp() } == .diverged)
-    #expect(try a.store.snapshot().get("x", in: texts) == "4")
-    try a.close()
-  }
-
-  @Test("A leader whose log was set back says so at its next write, and takes no more")
-  func setBackUnderLeader() throws {
-    let log = SwitchedLog(MemoryLog())
-    let a = try replica("a", log, limit: .milliseconds(300))
-    try a.lead()
-    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
-    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-    let other = MemoryLog()
-    _ = try other.append(Array(entries[..<3]), after: 0, within: .zero)
-    log.turn(to: other)
-    do {
-      try a.store.write { try $0.put("5", for: "x", in: texts) }
-      Issue.record("a log that was set back took a commit")
-    } catch let error as TreeRingError {
-      #expect(error.code == .unknown && error.message.contains("the log ends before entry"))
-    }
-    #expect(code { try a.store.write { _ in } } != nil)
-    let deadline = ContinuousClock.now + .seconds(30)
-    while a.status.failure == nil, .now < deadline {}
-    #expect(a.status.failure?.code == .diverged)
-    #expect(try other.ends(within: .zero).last == 3)
-    #expect(try a.store.snapshot().get("x", in: texts) == "4")
-    try? a.close()
-  }
-
-  @Test("A replica leads no log that was set back or went on elsewhere, and appends nothing to it")
-  func leadingElsewhere() throws {
-    for further in 0...3 {
-      let log = SwitchedLog(MemoryLog())
-      let a = try replica("a", log, limit: .milliseconds(300))
-      try a.lead()
-      for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
-      let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-      let other = MemoryLog()
-      _ = try other.append(Array(entries[..<4]), after: 0, within: .zero)
-      let b = try replica("b", other)
-      try b.lead()
-      for number in 0..<further {
-        try b.store.write { try $0.put("\(number)", for: "y", in: texts) }
-      }
-      try a.stepDown()
-      let last = try other.ends(within: .zero).last
-      log.turn(to: other)
-      #expect(code { try a.lead() } == .diverged)
-      #expect(try other.ends(within: .zero).last == last)
-      try b.store.write { try $0.put("still leads", for: "y", in: texts) }
-      #expect(try a.store.snapshot().get("x", in: texts) == "4")
-      try a.close()
-      try b.close()
-    }
-  }
-
-  @Test(
-    "A log that seems to end early for a moment, by a machine that was cut off, does not diverge")
-  func shortForAMoment() throws {
-    let log = SwitchedLog(MemoryLog())
-    let disk = MemoryFileSystem()
-    let a = try replica("a", log, on: disk)
-    try a.lead()
-    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
-    let whole = log.log
-    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-    let stale = MemoryLog()
-    _ = try stale.append(Array(entries[..<3]), after: 0, within: .zero)
-    try a.close()
-    log.turn(to: stale)
-    onThreads(2) { thread in
-      if thread == 0 {
-        Platform.sleep(.milliseconds(200))
-        return log.turn(to: whole)
-      }
-      do {
-        let again = try replica("a", log, on: disk)
-        #expect(try again.store.snapshot().get("x", in: texts) == "4")
-        try again.close()
-      } catch { Issue.record("\(error)") }
-    }
-  }
-
   @Test("Other processes on the machine read a replica's folder, whether or not it leads")
   func localReaders() async throws {
     let log = MemoryLog()
@@ -329,32 +199,6 @@ struct ReplicaTests {
       }
     }
     for reader in readers { try reader.close() }
-    try a.close()
-    try b.close()
-  }
-
-  @Test("A log with another past is found, although its next commit would fit")
-  func otherPast() throws {
-    let log = SwitchedLog(MemoryLog())
-    let a = try replica("a", log)
-    try a.lead()
-    try a.store.write { try $0.put("1", for: "x", in: texts) }
-    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-    let other = MemoryLog()
-    _ = try other.append(entries, after: 0, within: .zero)
-    try a.stepDown()
-    try a.lead()
-    let b = try replica("b", other)
-    try b.lead()
-    for number in 2...5 {
-      try a.store.write { try $0.put("\(number)", for: "x", in: texts) }
-      try b.store.write { try $0.put("b\(number)", for: "x", in: texts) }
-    }
-    try b.store.write { try $0.put("b6", for: "x", in: texts) }
-    try a.stepDown()
-    log.turn(to: other)
-    #expect(code { try a.catchUp() } == .diverged)
-    #expect(try a.store.snapshot().get("x", in: texts) == "5")
     try a.close()
     try b.close()
   }
@@ -422,36 +266,5 @@ struct ReplicaTests {
     #expect(code { try a.store.erase("apple", in: texts) } == .notSupported)
     try a.close()
     try b.close()
-  }
-}
-
-/// A shared log that another one can take the place of.
-final class SwitchedLog: SharedLog {
-  private let current: Monitor<MemoryLog>
-  /// Called after each question for the ends.
-  private let asked = Monitor<(@Sendable () -> Void)?>(nil)
-  init(_ log: MemoryLog) { current = Monitor(log) }
-  func turn(to log: MemoryLog) { current.withLock { $0 = log } }
-  func afterEnds(_ call: (@Sendable () -> Void)?) { asked.withLock { $0 = call } }
-  var log: MemoryLog { current.withLock { $0 } }
-
-  var entryByteLimit: Int { log.entryByteLimit }
-  func ends(within limit: Duration) throws(SharedLogError) -> SharedLogEnds {
-    let ends = try log.ends(within: limit)
-    asked.withLock { $0 }?()
-    return ends
-  }
-  func append(
-    _ entries: [[UInt8]], after expected: UInt64, within limit: Duration
-  ) throws(SharedLogError) -> AppendOutcome {
-    try log.append(entries, after: expected, within: limit)
-  }
-  func read(
-    from first: UInt64, byteLimit: Int, within limit: Duration
-  ) throws(SharedLogError) -> [[UInt8]] {
-    try log.read(from: first, byteLimit: byteLimit, within: limit)
-  }
-  func trim(before first: UInt64, within limit: Duration) throws(SharedLogError) {
-    try log.trim(before: first, within: limit)
   }
 }

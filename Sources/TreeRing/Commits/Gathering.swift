@@ -3,7 +3,7 @@
 // Writers that write again and again come back soon after their batch is durable. A sync that
 // begins at once takes only those that had come before, so writers form two halves that wait for
 // each other's syncs. A sync that waits for all of them takes all. The wait is never longer than
-// the sync before, nor than a millisecond, or ten where batches are made durable by other machines. If
+// the sync before, nor than a millisecond, or ten where other machines make batches durable. If
 // writers do not come back in that time, the next batches do not wait for them: one after the first
 // time, then two, four and so on.
 

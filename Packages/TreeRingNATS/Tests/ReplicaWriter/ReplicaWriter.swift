@@ -2,11 +2,11 @@
 //
 //     ReplicaWriter FOLDER STREAM LIFE THREADS SERVERS MONITORS
 //
-// SERVERS and MONITORS are addresses, separated by commas. Thread T has the number LIFE * 1,000 + T.
-// Its commits have the notes "NUMBER ROUND", with rounds from 1 on, and put the round into a row of
-// the bucket "notes". The program prints "NUMBER ROUND" after each commit that returned, by one call
-// of the system, so its end takes back none. If another replica leads, it prints "fenced" and ends
-// with status 0; after any other error it prints "error CODE" and ends with status 1.
+// SERVERS and MONITORS are addresses, separated by commas. Thread T has the number LIFE * 1,000
+// + T. Its commits have the notes "NUMBER ROUND", with rounds from 1 on, and put the round into a
+// row of the bucket "notes". The program prints "NUMBER ROUND" after each commit that returned, by
+// one call of the system, so its end takes back none. If another replica leads, it prints "fenced"
+// and ends with status 0; after any other error it prints "error CODE" and ends with status 1.
 
 import Foundation
 import Logging

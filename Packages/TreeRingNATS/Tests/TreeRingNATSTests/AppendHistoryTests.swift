@@ -13,8 +13,8 @@ import TreeRingReplication
     var outcome: AppendOutcome?
   }
 
-  /// One history: appends of one to seven entries, in parts of three at most, behind what the writer
-  /// takes for the end, and then the judgement of each.
+  /// One history: appends of one to seven entries, in parts of three at most, behind what the
+  /// writer takes for the end, and then the judgement of each.
   private static func history(_ seed: UInt64, faults: Int) throws {
     let model = StreamModel(seed: seed, faults: faults)
     var random = SplitMix(state: ~seed)
