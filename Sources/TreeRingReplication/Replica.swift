@@ -35,6 +35,8 @@ public final class Replica: Sendable {
   /// Competes for leading; nil if people decide who leads.
   let candidate: Candidate?
   private let isClosed = Atomic<Bool>(false)
+  /// The last entry of this replica's own that the reading thread knows of.
+  private let watched = Atomic<UInt64>(0)
   /// Signalled when the reading thread has ended.
   private let ended = EndSignal()
 
@@ -155,11 +157,12 @@ public final class Replica: Sendable {
   private func follow() -> Bool {
     if isClosed.load(ordering: .acquiring) { return false }
     do throws(SharedLogError) {
-      if leadership.isLeading {
-        // Its own entries are not read back: to send them, the log would need time that it can
-        // append in.
+      let taken = leadership.sequence
+      let hasAppended = watched.exchange(taken, ordering: .relaxed) != taken
+      if leadership.isLeading, hasAppended {
+        // Under load its own entries are not read back: to send them, the log would need time that
+        // it can append in.
         Platform.sleep(Self.leaderWait)
-        let taken = leadership.sequence
         let last = try log.ends(within: Self.checkInterval).last
         guard goesOn(toEnd: last, taken: taken) else { return false }
         // An append under way may have added entries already.
@@ -266,7 +269,7 @@ public final class Replica: Sendable {
 
   /// The time after which the reading thread looks whether the replica was closed.
   private static let wait = Duration.milliseconds(200)
-  /// The time after which it looks whether another replica leads, while this one does.
+  /// The time after which it looks whether another replica leads, while this one appends.
   private static let leaderWait = Duration.milliseconds(50)
   private static let checkInterval = Duration.seconds(2)
 }
