@@ -39,6 +39,12 @@ extension Replica {
           leadership.begin(at: place, newest: store.newestCommit)
           return try store.beginLeading()
         case .overtaken(let entry, let number):
+          guard .now < reader.deadline else {
+            throw TreeRingError(
+              .unavailable,
+              "Another replica appended an entry before each attempt to lead, for "
+                + "\(options.limit). Repeat the call, or let that replica step down.")
+          }
           // A leader under load appends again as soon as it has an answer. What it appends is here
           // by then, so the next attempt needs no question that would make it late.
           (last, header) = try reader.newest(from: entry, at: number)

@@ -81,7 +81,7 @@ struct LogReader {
   private func ask<Answer>(
     _ call: (Duration) throws(SharedLogError) -> Answer
   ) throws(TreeRingError) -> Answer {
-    var problem = "there was no time to ask"
+    var problem = "there was no time to ask."
     while true {
       let rest = deadline - .now
       guard rest > .zero else {
