@@ -11,13 +11,30 @@ import TreeRingPlatform
 
 @Suite(.leavesSoundStores)
 struct DivergenceTests {
+  /// A replica that leads, and has written five commits; the last one put "4".
+  private func leader(
+    of log: any SharedLog, on disk: any FileSystem = MemoryFileSystem(),
+    limit: Duration = .seconds(20)
+  ) throws -> Replica {
+    let replica = try replica("a", log, on: disk, limit: limit)
+    try replica.lead()
+    for number in 0..<5 { try replica.store.write { try $0.put("\(number)", for: "x", in: texts) } }
+    return replica
+  }
+
+  /// A log that has the first entries of another one.
+  private func copy(of log: any SharedLog, through last: Int) throws -> MemoryLog {
+    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
+    let copy = MemoryLog()
+    _ = try copy.append(Array(entries[..<last]), after: 0, within: .zero)
+    return copy
+  }
+
   @Test("A log that was re-created, set back or continued elsewhere is found, and nothing changes")
   func divergence() throws {
     let log = MemoryLog()
     let disk = MemoryFileSystem()
-    let a = try replica("a", log, on: disk)
-    try a.lead()
-    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
+    let a = try leader(of: log, on: disk)
     let before = try contents(a.store)
     try a.close()
     // The log of the first entries, and then others.
@@ -45,12 +62,8 @@ struct DivergenceTests {
   @Test("A running replica notices a log that was set back, and keeps its state")
   func setBack() throws {
     let log = SwitchedLog(MemoryLog())
-    let a = try replica("a", log, limit: .milliseconds(300))
-    try a.lead()
-    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
-    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-    let other = MemoryLog()
-    _ = try other.append(Array(entries[..<3]), after: 0, within: .zero)
+    let a = try leader(of: log, limit: .milliseconds(300))
+    let other = try copy(of: log, through: 3)
     try a.stepDown()
     log.turn(to: other)
     let deadline = ContinuousClock.now + .seconds(30)
@@ -64,12 +77,8 @@ struct DivergenceTests {
   @Test("A leader whose log was set back says so at its next write, and takes no more")
   func setBackUnderLeader() throws {
     let log = SwitchedLog(MemoryLog())
-    let a = try replica("a", log, limit: .milliseconds(300))
-    try a.lead()
-    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
-    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-    let other = MemoryLog()
-    _ = try other.append(Array(entries[..<3]), after: 0, within: .zero)
+    let a = try leader(of: log, limit: .milliseconds(300))
+    let other = try copy(of: log, through: 3)
     log.turn(to: other)
     do {
       try a.store.write { try $0.put("5", for: "x", in: texts) }
@@ -90,12 +99,8 @@ struct DivergenceTests {
   func leadingElsewhere() throws {
     for further in 0...3 {
       let log = SwitchedLog(MemoryLog())
-      let a = try replica("a", log, limit: .milliseconds(300))
-      try a.lead()
-      for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
-      let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-      let other = MemoryLog()
-      _ = try other.append(Array(entries[..<4]), after: 0, within: .zero)
+      let a = try leader(of: log, limit: .milliseconds(300))
+      let other = try copy(of: log, through: 4)
       let b = try replica("b", other)
       try b.lead()
       for number in 0..<further {
@@ -118,13 +123,9 @@ struct DivergenceTests {
   func shortForAMoment() throws {
     let log = SwitchedLog(MemoryLog())
     let disk = MemoryFileSystem()
-    let a = try replica("a", log, on: disk)
-    try a.lead()
-    for number in 0..<5 { try a.store.write { try $0.put("\(number)", for: "x", in: texts) } }
+    let a = try leader(of: log, on: disk)
     let whole = log.log
-    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-    let stale = MemoryLog()
-    _ = try stale.append(Array(entries[..<3]), after: 0, within: .zero)
+    let stale = try copy(of: log, through: 3)
     try a.close()
     log.turn(to: stale)
     onThreads(2) { thread in
@@ -146,9 +147,7 @@ struct DivergenceTests {
     let a = try replica("a", log)
     try a.lead()
     try a.store.write { try $0.put("1", for: "x", in: texts) }
-    let entries = try log.read(from: 1, byteLimit: .max, within: .zero)
-    let other = MemoryLog()
-    _ = try other.append(entries, after: 0, within: .zero)
+    let other = try copy(of: log, through: 3)
     try a.stepDown()
     try a.lead()
     let b = try replica("b", other)

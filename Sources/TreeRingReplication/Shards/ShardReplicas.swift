@@ -43,8 +43,8 @@ final class ShardReplicas: Sendable {
     state.withLock { $0.users[name, default: 0] += 1 }
     defer {
       state.withLock { state in
-        let rest = (state.users[name] ?? 1) - 1
-        state.users[name] = rest > 0 ? rest : nil
+        state.users[name]? -= 1
+        if state.users[name] == 0 { state.users[name] = nil }
       }
     }
     try body(open(name))

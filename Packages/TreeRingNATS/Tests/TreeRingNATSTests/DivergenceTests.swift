@@ -14,10 +14,7 @@ extension NATSTests {
     @Test("A follower and a leader with old disks go on; behind a trimmed log they are told to end")
     func oldFolders() throws {
       let shop = try Shop()
-      var (a, b) = (try shop.open("a"), try shop.open("b"))
-      try a.lead()
-      try shop.write(20, by: a)
-      try b.catchUp()
+      var (a, b) = try shop.begin()
       for (name, replica) in [("a", a), ("b", b)] {
         try replica.close()
         try shop.copy(name, to: "\(name)-old")
@@ -50,10 +47,7 @@ extension NATSTests {
     @Test("A stream that was deleted or re-created is found by leader, follower and new openings")
     func recreated() throws {
       let shop = try Shop()
-      let (a, b) = (try shop.open("a"), try shop.open("b"))
-      try a.lead()
-      try shop.write(20, by: a)
-      try b.catchUp()
+      let (a, b) = try shop.begin()
       let connection = try Connection(shop.servers.options(Shop.stream))
       _ = try connection.request(
         "$JS.API.STREAM.DELETE.\(Shop.stream)", [], within: .seconds(5))
@@ -77,9 +71,7 @@ extension NATSTests {
     @Test("A stream that was set back, and one that went on elsewhere after that, are found")
     func setBack() throws {
       let shop = try Shop()
-      let (a, b) = (try shop.open("a"), try shop.open("b"))
-      try a.lead()
-      try shop.write(20, by: a)
+      let (a, b) = try shop.begin()
       try shop.servers.stopped { try shop.servers.copyStores(to: "kept") }
       try shop.write(20, by: a)
       try b.catchUp()
@@ -131,7 +123,16 @@ private final class Shop {
     return try Replica(at: path(name), of: servers.log(Self.stream), options: options)
   }
 
-  /// Writes commits, each a row of its own. Waits for a leader of the stream.
+  /// The replica `a`, which leads and has written 20 commits, and `b`, which has them.
+  func begin() throws -> (a: Replica, b: Replica) {
+    let (a, b) = (try open("a"), try open("b"))
+    try a.lead()
+    try write(20, by: a)
+    try b.catchUp()
+    return (a, b)
+  }
+
+  /// Writes commits, each a row of its own.
   func write(_ number: Int, by replica: Replica) throws {
     for _ in 0..<number {
       count += 1

@@ -18,15 +18,21 @@ final class StreamModel {
     var arrival: ContinuousClock.Instant
   }
 
-  private enum Answer {
-    case acknowledged(UInt64)
-    case wrongLastSequence
+  /// A message to the inbox of an append.
+  private struct Answer {
+    var subject: String
+    var text: String
+    var arrival: ContinuousClock.Instant
   }
+
+  private static let wrongLastSequence =
+    #"{"error": {"code": 400, "err_code": \#(APIError.Number.wrongLastSequence)}}"#
 
   private var random: SplitMix
   private(set) var now = ContinuousClock.now
   private var stream: [Entry] = []
   private var late: [Message] = []
+  private var answers: [Answer] = []
   private var acknowledged: [String: UInt64] = [:]
   private var rivalCount: UInt32 = 0
   /// Whether the stream answers a message that it has already with its number, as a cluster does.
@@ -43,7 +49,7 @@ final class StreamModel {
 
   var entries: [[UInt8]] { stream.map(\.bytes) }
 
-  private func happens(_ percent: Int) -> Bool {
+  fileprivate func happens(_ percent: Int) -> Bool {
     Int.random(in: 0..<100, using: &random) < percent * faults / 100
   }
 
@@ -60,7 +66,7 @@ final class StreamModel {
     var due = late.filter { $0.arrival <= now }
     late.removeAll { $0.arrival <= now }
     due.shuffle(using: &random)
-    for message in due { _ = receive(message.part) }
+    for message in due { receive(message.part) }
   }
 
   /// Appends what another writer does, which always succeeds.
@@ -70,16 +76,44 @@ final class StreamModel {
     stream.append(Entry(bytes: bytes, identifier: "rival"))
   }
 
-  /// The leader's decision about a message or batch.
-  private func receive(_ part: AppendPart) -> Answer {
+  /// The leader's decision about a message or batch, and its answer, which comes soon, late, twice
+  /// or never.
+  private func receive(_ part: AppendPart) {
+    let text = decide(about: part)
+    if happens(15) { return }
+    for _ in 0..<(happens(15) ? 2 : 1) {
+      let delay = happens(15) ? Int.random(in: 0...9_000, using: &random) : 1
+      answers.append(
+        Answer(subject: part.identifier, text: text, arrival: now + .milliseconds(delay)))
+    }
+  }
+
+  private func decide(about part: AppendPart) -> String {
     // The identifier of a batch is not compared with those of earlier ones.
     if part.entries.count == 1, knowsRepetitions, let number = acknowledged[part.identifier] {
-      return .acknowledged(number)
+      return #"{"stream": "log", "seq": \#(number), "duplicate": true}"#
     }
-    guard part.expected == UInt64(stream.count) else { return .wrongLastSequence }
+    guard part.expected == UInt64(stream.count) else { return Self.wrongLastSequence }
     for bytes in part.entries { stream.append(Entry(bytes: bytes, identifier: part.identifier)) }
     acknowledged[part.identifier] = UInt64(stream.count)
-    return .acknowledged(UInt64(stream.count))
+    return #"{"stream": "log", "seq": \#(stream.count)}"#
+  }
+
+  /// The next answer in the inbox, of those that have come in any order. Moves the time on to it.
+  fileprivate func nextAnswer(
+    within limit: Duration
+  ) -> (subject: String, bytes: [UInt8])? {
+    let end = now + limit
+    while true {
+      let present = answers.indices.filter { answers[$0].arrival <= now }
+      if let index = present.randomElement(using: &random) {
+        let answer = answers.remove(at: index)
+        return (answer.subject, Array(answer.text.utf8))
+      }
+      if now >= end { return nil }
+      let next = (answers.map(\.arrival) + late.map(\.arrival)).min() ?? end
+      advance(by: min(next, end) - now)
+    }
   }
 }
 
@@ -93,33 +127,38 @@ extension StreamModel: AppendServers {
     if happens(10) { throw .refused("a server does not sync") }
   }
 
-  func attempt(_ part: AppendPart) throws(AttemptFailure) {
+  func send(
+    _ part: AppendPart, _ wait: (any AppendAnswers) throws(AttemptFailure) -> Void
+  ) throws(AttemptFailure) {
     advance(by: .milliseconds(1))
     if happens(15) { appendRival() }
     if happens(5) { throw .refused("the stream is full") }
     if happens(5) { throw .answered(APIError(code: 503, number: 10076)) }
     let arrives = !happens(15)
     let arrivesLate = happens(25)
-    if arrives, arrivesLate || happens(15) {
+    // Only what a cluster recognises arrives twice: NATS itself repeats no message.
+    let mayArriveTwice = knowsRepetitions && part.entries.count == 1
+    if arrives, arrivesLate || (mayArriveTwice && happens(15)) {
       let delay = Duration.milliseconds(Int.random(in: 0...9_000, using: &random))
       late.append(Message(part: part, arrival: now + delay))
     }
-    guard arrives, !arrivesLate else {
-      advance(by: part.patience)
-      throw .passing("no acknowledgement")
-    }
-    let answer = receive(part)
+    if arrives, !arrivesLate { receive(part) }
     if happens(15) { appendRival() }
-    if happens(15) {
-      advance(by: part.patience)
-      throw .passing("no acknowledgement")
+    try wait(Inbox(subject: part.identifier, model: self))
+  }
+
+  private struct Inbox: AppendAnswers {
+    let subject: String
+    let model: StreamModel
+
+    func next(
+      within limit: Duration
+    ) throws(AttemptFailure) -> (subject: String, bytes: [UInt8])? {
+      model.nextAnswer(within: limit)
     }
-    switch answer {
-    case .wrongLastSequence:
-      throw .answered(APIError(code: 400, number: APIError.Number.wrongLastSequence))
-    case .acknowledged(let number):
-      // As the adapter does on a connection.
-      if number != part.expected + UInt64(part.entries.count) { throw .passing("another number") }
+
+    func check() throws(AttemptFailure) {
+      if model.happens(1) { throw .passing("the connection was lost") }
     }
   }
 

@@ -9,9 +9,12 @@
 // 1. It is acknowledged: a majority of the servers has it on disk.
 // 2. The leader expects another number. If the wanted one has an entry, that is a conflict, unless
 //    the entry has the identifier of this call in its headers: then an earlier attempt succeeded.
-//    If it has none yet, another entry is on its way there, and the attempt is repeated.
+//    If it has none yet, another entry is on its way there, and the attempt is repeated; so it is
+//    if the leader lacks entries after an earlier attempt that may have succeeded.
 // 3. It is refused.
 // 4. Anything else. The attempt is repeated: with the same expected number, it succeeds once.
+// Each attempt has a subject of its own for its answer. Answers to earlier ones tell nothing about
+// it.
 
 internal import TreeRingReplication
 
@@ -23,8 +26,10 @@ protocol AppendServers {
   /// Makes sure that there is a connection, to servers whose configuration is right.
   func prepare(by deadline: ContinuousClock.Instant) throws(SharedLogError)
 
-  /// Sends a part, and returns after its acknowledgement.
-  func attempt(_ part: AppendPart) throws(AttemptFailure)
+  /// Sends a part, and runs a closure that waits for the answer to it.
+  func send(
+    _ part: AppendPart, _ wait: (any AppendAnswers) throws(AttemptFailure) -> Void
+  ) throws(AttemptFailure)
 
   /// The number of the stream's newest entry, as its leader knows it.
   func last(by deadline: ContinuousClock.Instant) throws(AttemptFailure) -> UInt64
@@ -35,6 +40,18 @@ protocol AppendServers {
   ) throws(AttemptFailure) -> String
 }
 
+/// The answers that come to the inbox of an append, among them late and repeated ones.
+protocol AppendAnswers {
+  /// The subject of the answer to the attempt.
+  var subject: String { get }
+
+  /// The next answer; nil if there is none in that time.
+  func next(within limit: Duration) throws(AttemptFailure) -> (subject: String, bytes: [UInt8])?
+
+  /// Throws if no answer can come any more.
+  func check() throws(AttemptFailure)
+}
+
 /// Entries that are appended together, or not at all.
 struct AppendPart {
   var entries: ArraySlice<[UInt8]>
@@ -42,7 +59,6 @@ struct AppendPart {
   var expected: UInt64
   /// The identifier of this attempt, which contains that of its call.
   var identifier: String
-  var deadline: ContinuousClock.Instant
   var byteCount: Int
 
   /// The time to wait for an acknowledgement before the next attempt.
@@ -126,7 +142,7 @@ struct AppendCall {
     let part = nextPart()
     let reason: String
     do throws(AttemptFailure) {
-      try servers.attempt(part)
+      try attempt(part, over: servers)
       return finish(part)
     } catch {
       if case .answered(let answer) = error, answer.number == APIError.Number.wrongLastSequence {
@@ -144,6 +160,33 @@ struct AppendCall {
     servers.sleep(min(pause, max(.zero, deadline - servers.now)))
     pause = min(pause * 2, .milliseconds(200))
     return nil
+  }
+
+  private struct Acknowledgement: Decodable {
+    var seq: UInt64
+  }
+
+  /// Sends a part, and returns after its acknowledgement.
+  private func attempt(
+    _ part: AppendPart, over servers: some AppendServers
+  ) throws(AttemptFailure) {
+    try servers.send(part) { answers throws(AttemptFailure) in
+      let end = min(deadline, servers.now + part.patience)
+      while true {
+        let rest = max(.zero, end - servers.now)
+        if let answer = try answers.next(within: min(rest, .milliseconds(250))) {
+          guard answer.subject == answers.subject else { continue }
+          let acknowledgement: Acknowledgement = try StreamCalls.decode(answer.bytes)
+          let last = part.expected + UInt64(part.entries.count)
+          guard acknowledgement.seq == last else {
+            throw .passing("the entries up to \(last) became those up to \(acknowledgement.seq)")
+          }
+          return
+        }
+        try answers.check()
+        if servers.now >= end { throw .passing("no acknowledgement") }
+      }
+    }
   }
 
   /// Finds out why the leader expects another number than a part.
@@ -173,7 +216,7 @@ struct AppendCall {
     }
     return AppendPart(
       entries: entries[finishedCount..<end], expected: expected + UInt64(finishedCount),
-      identifier: "\(identifier)-\(attemptCount)", deadline: deadline, byteCount: byteCount)
+      identifier: "\(identifier)-\(attemptCount)", byteCount: byteCount)
   }
 
   private mutating func finish(_ part: AppendPart) -> AppendOutcome? {

@@ -54,46 +54,50 @@ private final class ConnectedServers: AppendServers {
     return prepared
   }
 
-  private struct Acknowledgement: Decodable {
-    var seq: UInt64
-  }
-
-  func attempt(_ part: AppendPart) throws(AttemptFailure) {
+  func send(
+    _ part: AppendPart, _ wait: (any AppendAnswers) throws(AttemptFailure) -> Void
+  ) throws(AttemptFailure) {
     let connection = try connection()
     try log.inboxes.withInbox(of: connection) { inbox throws(AttemptFailure) in
-      let reply = inbox.nextSubject()
-      let reconnectCount = connection.reconnectCount
+      let stream = log.options.stream
+      let answers = InboxAnswers(
+        subject: inbox.nextSubject(), inbox: inbox, stream: stream, connection: connection,
+        reconnectCount: connection.reconnectCount)
       do throws(AttemptFailure) {
         for index in part.entries.indices {
           try connection.publish(
-            part.entries[index], to: log.options.stream,
-            headers: part.headers(at: index, stream: log.options.stream),
-            reply: index == part.entries.endIndex - 1 ? reply : nil)
+            part.entries[index], to: stream, headers: part.headers(at: index, stream: stream),
+            reply: index == part.entries.endIndex - 1 ? answers.subject : nil)
         }
       } catch {
         // A write that failed may have sent a part of a message.
         log.link.discard(connection)
         throw error
       }
-      let end = min(part.deadline, .now + part.patience)
-      connection.flush(within: end.rest)
-      while true {
-        if let message = try inbox.subscription.next(within: min(end.rest, .milliseconds(250))) {
-          guard message.subject == reply else { continue }
-          let answer: Acknowledgement = try StreamCalls.decode(message.bytes)
-          guard answer.seq == part.expected + UInt64(part.entries.count) else {
-            throw .passing("the entries after \(part.expected) became those up to \(answer.seq)")
-          }
-          return
-        }
-        if let prohibition = connection.prohibition(of: log.options.stream) {
-          throw .refused(prohibition)
-        }
-        if !connection.isConnected || connection.reconnectCount != reconnectCount {
-          throw .passing("the connection was lost")
-        }
-        if ContinuousClock.now >= end { throw .passing("no acknowledgement") }
-      }
+      connection.flush(within: part.patience)
+      try wait(answers)
+    }
+  }
+}
+
+/// The answers that come to an inbox of a connection.
+private struct InboxAnswers: AppendAnswers {
+  let subject: String
+  let inbox: Inbox
+  let stream: String
+  let connection: Connection
+  /// The number of times that the connection had been made again before the attempt.
+  let reconnectCount: UInt64
+
+  func next(within limit: Duration) throws(AttemptFailure) -> (subject: String, bytes: [UInt8])? {
+    guard let message = try inbox.subscription.next(within: limit) else { return nil }
+    return (message.subject, message.bytes)
+  }
+
+  func check() throws(AttemptFailure) {
+    if let prohibition = connection.prohibition(of: stream) { throw .refused(prohibition) }
+    if !connection.isConnected || connection.reconnectCount != reconnectCount {
+      throw .passing("the connection was lost")
     }
   }
 }
