@@ -3,7 +3,7 @@
 //   1. begin: under the writer's lock, take the visible version and an image of the dead lists and
 //      free numbers; pin the commit. Nothing is written, so writers wait only for a moment.
 //   2. find the pages born since the last root; sync the log through the commit; write the pages,
-//      in slices. While memory is short each slice is synced, so that its pages become clean long
+//      in slices. While memory is short they are synced meanwhile, so that they become clean long
 //      before the checkpoint ends.
 //   3. write the blobs: new dead lists, the roots, the free numbers. Sync.
 //   4. write the meta over the older of the two; sync. From here on the root counts.
@@ -155,7 +155,7 @@ struct CheckpointWriter {
   }
 
   /// The number of pages in a slice: a megabyte.
-  private static let slicePageCount = 256
+  static let slicePageCount = 256
 
   // MARK: Blobs
 

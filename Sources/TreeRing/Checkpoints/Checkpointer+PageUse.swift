@@ -37,6 +37,7 @@ extension Checkpointer {
     let use = pageUse
     file.limitReserve(to: use.bound)
     throttle.setRoom(use.room)
+    pages.limitGrowth(to: use.live > evictor.share.pages ? use.bound : 0)
     source.withLock { source in
       source?.queue.limitRecentPages(to: min(budget.recentPages, max(256, use.live / 8)))
     }

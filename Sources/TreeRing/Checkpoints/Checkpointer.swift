@@ -104,6 +104,7 @@ final class Checkpointer: Sendable {
   let schedule: CheckpointSchedule
   let evictor: Evictor
   let throttle: WriterThrottle
+  private let earlySync: EarlySync
   /// The source of the visible version, once the store is open.
   let source = Mutex<Source?>(nil)
   // Read after every commit, without the lock.
@@ -144,6 +145,7 @@ final class Checkpointer: Sendable {
     schedule = CheckpointSchedule()
     evictor = Evictor(pages: pages, budget: budget)
     throttle = WriterThrottle(evictor: evictor, pins: pins, schedule: schedule)
+    earlySync = EarlySync(file: file, evictor: evictor)
     rootReplay.store(state.ledger.newest?.roots.replayByteCount ?? 0, ordering: .relaxed)
     self.state = Mutex(state)
   }
@@ -209,6 +211,8 @@ final class Checkpointer: Sendable {
     }
     let outcome: CheckpointWriter.Outcome
     do throws(TreeRingError) {
+      // The root stays pinned while its pages are made durable.
+      defer { earlySync.finish() }
       outcome = try checkpoint.write(
         begun, young, after: ledger, sequence: sequence, dropping: dropped,
         replacing: blobs.flatMap(\.pages), betweenSlices: relieve)
@@ -263,21 +267,28 @@ final class Checkpointer: Sendable {
     return result
   }
 
-  /// Pauses between two slices. If writers are short of memory, it first makes the written pages
-  /// durable, so that they can be evicted and writers need not wait for the checkpoint's end.
+  /// Pauses between two slices. If writers are short of memory, the written pages are made durable
+  /// first, so that they can be evicted and writers need not wait for the checkpoint's end.
   private func relieve(_ written: inout ArraySlice<RetiredPage>) throws(TreeRingError) {
-    if evictor.heldFrameCount > share.slowPages {
-      // A sync cannot free frames that a reader still holds.
-      if pages.heapPageCounts.dirty > share.dirtyPages {
+    guard evictor.heldFrameCount > share.slowPages else {
+      return Platform.sleep(.microseconds(200))
+    }
+    // A sync cannot free frames that a reader still holds.
+    if pages.heapPageCounts.dirty > share.dirtyPages {
+      if share.pages >= Self.smallHeap {
+        if earlySync.begin(written) { written = written.suffix(0) }
+      } else {
         try file.sync()
         evictor.noteDurable(written)
         written = written.suffix(0)
       }
-      // It does not wait for those frames either: writers may be waiting for the next slice.
-      evict(napLimit: 10)
     }
-    Platform.sleep(.microseconds(200))
+    // It does not wait for those frames either: writers may be waiting for the next slice.
+    evict(napLimit: 10)
   }
+
+  /// The pages of a heap of few slices, where a sync beside the next one gains nothing.
+  private static let smallHeap = 8 * CheckpointWriter.slicePageCount
 
   private func settle(_ outcome: CheckpointWriter.Outcome, duration: Duration) {
     evictor.noteDurable(outcome.written)

@@ -166,7 +166,7 @@ final class Evictor: Sendable {
   func spill(_ editor: PageEditor, to file: PageFile, _ log: CommitLog) throws(TreeRingError) {
     updateShare()
     guard pages.heapPageCounts.dirty > share.slowPages,
-      editor.heapPageCount > share.dirtyPages / 2
+      editor.hasInHeap(moreThan: share.dirtyPages / 2)
     else { return }
     let young: [RetiredPage]
     do throws(TreeRingError) {

@@ -76,8 +76,12 @@ final class WriterThrottle: Sendable {
     guard pageCount > 0, pressure > 0 else { return }
     request()
     let start = ContinuousClock.now
-    let excess = min(1, pressure)
-    Platform.sleep(min(Self.pagePrice * (Double(pageCount) * excess * excess), .milliseconds(50)))
+    var rest = nap(after: pageCount, pressure)
+    while rest > .zero {
+      // A checkpoint makes room meanwhile.
+      Platform.sleep(min(rest, .milliseconds(1)))
+      rest = nap(after: pageCount, self.pressure(before: pageCount)) - (.now - start)
+    }
     let limit = pageCount > Self.smallCommit ? 1 : 1.5
     let last = schedule.attemptCount + 2
     state.withLock { $0.waitingCount += 1 }
@@ -93,6 +97,12 @@ final class WriterThrottle: Sendable {
       $0.delays.commitCount += 1
       $0.delays.time += waited
     }
+  }
+
+  /// The delay of a commit that has made so many pages, at a pressure.
+  private func nap(after pageCount: Int, _ pressure: Double) -> Duration {
+    let excess = max(0, min(1, pressure))
+    return min(Self.pagePrice * (Double(pageCount) * excess * excess), .milliseconds(50))
   }
 
   /// The shortage of memory or of room in the file. Writers are throttled above 0; at 1 a limit is

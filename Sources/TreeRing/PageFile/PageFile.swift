@@ -138,7 +138,7 @@ package final class PageFile: Sendable {
   package func fetch(
     _ number: PageNumber, birth: PageBirth
   ) throws(TreeRingError) -> UnsafeMutableRawPointer {
-    let image = PageBuffer()
+    let image = PageBuffer(isCleared: false)
     try read(number, into: image)
     if let flaw = PageImage.flaw(
       in: UnsafeRawBufferPointer(image.bytes), number: number, birth: birth)
@@ -253,14 +253,15 @@ package final class PageFile: Sendable {
   }
 }
 
-/// Zeroed memory for pages, with their alignment.
+/// Memory for pages, with their alignment.
 struct PageBuffer: ~Copyable {
   let bytes: UnsafeMutableRawBufferPointer
 
-  init(pageCount: Int = 1) {
+  /// - Parameter isCleared: Whether all bytes are zero; otherwise they are undefined.
+  init(pageCount: Int = 1, isCleared: Bool = true) {
     bytes = .allocate(
       byteCount: pageCount * PageLayout.pageByteCount, alignment: PageLayout.pageByteCount)
-    clear()
+    if isCleared { clear() }
   }
 
   deinit { bytes.deallocate() }

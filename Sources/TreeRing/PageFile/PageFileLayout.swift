@@ -90,7 +90,9 @@ extension UnsafeRawBufferPointer {
   }
 
   /// Whether every byte from an offset on is zero.
-  func isZero(from offset: Int) -> Bool { self[offset...].allSatisfy { $0 == 0 } }
+  func isZero(from offset: Int) -> Bool {
+    UnsafeRawBufferPointer(rebasing: self[offset...]).isZero
+  }
 }
 
 extension UnsafeMutableRawBufferPointer {

@@ -7,6 +7,7 @@
 // count with the entry that refers to it.
 
 internal import CTreeRing
+internal import TreeRingLog
 
 /// Encodes and checks pages of the page file.
 package enum PageImage {
@@ -67,8 +68,18 @@ extension Page {
     if gapStart > heapStart || heapStart > end {
       return "the heap starts at \(heapStart), the gap at \(gapStart)"
     }
-    var cells: [Range<Int>] = []
-    cells.reserveCapacity(cellCount)
+    return withUnsafeTemporaryAllocation(of: UInt64.self, capacity: end / 64) { map in
+      map.initialize(repeating: 0)
+      return cellFlaw(map)
+    }
+  }
+
+  /// The flaw of the cells, in words; nil if each lies in the heap, no two share a byte, and all of
+  /// them and the dead bytes fill the heap. O(bytes of the page).
+  /// - Parameter map: A bit for each byte of the page, all clear; set for bytes of cells.
+  private func cellFlaw(_ map: UnsafeMutableBufferPointer<UInt64>) -> String? {
+    let end = PageLayout.pageByteCount
+    var used = 0
     for index in 0..<cellCount {
       let slot = slots[index]
       let start = Int(slot.offset)
@@ -88,14 +99,9 @@ extension Page {
         continue
       }
       if start < heapStart || start + length > end { return "cell \(index) lies outside the heap" }
-      cells.append(start..<(start + length))
+      if !map.mark(start..<(start + length)) { return "cells overlap" }
+      used += length
     }
-    cells.sort { $0.lowerBound < $1.lowerBound }
-    for index in cells.indices.dropFirst()
-    where cells[index].lowerBound < cells[index - 1].upperBound {
-      return "cells overlap"
-    }
-    let used = cells.reduce(0) { $0 + $1.count }
     if used + deadByteCount != end - heapStart {
       return "\(used) bytes in use and \(deadByteCount) dead do not fill the heap"
     }
@@ -104,11 +110,25 @@ extension Page {
 
   /// The flaw of the gap in an image, in words; nil if it is zero. The layout must be sound.
   func gapFlaw() -> String? {
-    for offset in gapStart..<heapStart
-    where bytes.load(fromByteOffset: offset, as: UInt8.self) != 0 {
-      return "the gap is not zero"
+    let gap = UnsafeRawBufferPointer(start: bytes + gapStart, count: heapStart - gapStart)
+    return gap.isZero ? nil : "the gap is not zero"
+  }
+}
+
+extension UnsafeMutableBufferPointer<UInt64> {
+  /// Sets the bits of a range, which is not empty.
+  /// - Returns: False if any of them was set.
+  fileprivate func mark(_ range: Range<Int>) -> Bool {
+    let last = range.upperBound - 1
+    var isNew = true
+    for word in range.lowerBound >> 6...last >> 6 {
+      var mask = UInt64.max
+      if word == range.lowerBound >> 6 { mask &= .max << UInt64(range.lowerBound & 63) }
+      if word == last >> 6 { mask &= .max >> UInt64(63 - last & 63) }
+      if self[word] & mask != 0 { isNew = false }
+      self[word] |= mask
     }
-    return nil
+    return isNew
   }
 }
 

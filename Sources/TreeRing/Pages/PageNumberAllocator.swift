@@ -1,6 +1,14 @@
-// The page numbers in use. Free numbers are allocated in ascending order, and from the lowest again
-// after the highest. So pages made one after the other lie side by side in the file, and a
-// checkpoint writes them in long runs.
+// The page numbers in use. A number is a slot in the page file. A device writes neighbouring slots
+// in one request, others in as many. So pages made one after the other get neighbouring numbers:
+//
+// 1. A run is the free numbers of one word of 64, allocated in ascending order. Leaves have a run
+//    of their own: most other pages die before a checkpoint, and would leave gaps among the leaves.
+// 2. Where memory is short, pages are written soon after they are made, and seldom do all of a word
+//    die together. So there a run is of new numbers first, up to the file's bound: the more free
+//    numbers there are, the longer are the runs among them.
+// 3. Otherwise a run begins in the next *loose* word, of which three quarters are free.
+// 4. If there is none, free numbers are allocated in ascending order, and from the lowest again
+//    after the highest; then new ones.
 
 /// The numbers of one range of pages.
 package struct PageNumberAllocator: Sendable {
@@ -17,6 +25,12 @@ package struct PageNumberAllocator: Sendable {
   private var inspected = 0
   /// The start of the next search for a free number.
   private var cursor = 0
+  /// The rest of the run of leaves, and of the run of other pages: the word from this position on;
+  /// 0 if there is none.
+  private var leafRun = 0
+  private var otherRun = 0
+  /// Runs are of new numbers as long as these are below it.
+  var growthLimit: PageNumber = 0
 
   /// Creates numbers from `next` on and below `end`, all unused.
   init(next: PageNumber, end: PageNumber) {
@@ -79,20 +93,54 @@ package struct PageNumberAllocator: Sendable {
       && !withheld.contains(place(number))
   }
 
-  /// Allocates a number: the next free one above the last allocated, else the lowest free one, else
-  /// a new one; nil if none is left. O(next / 64) at worst; O(1) if free numbers are not sparse.
-  mutating func allocate() -> PageNumber? {
-    if available.count > 0 {
-      let place = available.bits.first(from: cursor) ?? available.bits.first(from: 0)
-      if let place {
-        available.remove(place)
-        cursor = place + 1
-        return first - 1 + PageNumber(place)
-      }
+  /// Allocates a number; nil if none is left. O(next / 64) at worst; O(1) if free numbers are not
+  /// sparse.
+  /// - Parameter isLeaf: Whether the page is a leaf.
+  mutating func allocate(isLeaf: Bool = true) -> PageNumber? {
+    let (own, other) = isLeaf ? (leafRun, otherRun) : (otherRun, leafRun)
+    let inRun = available.bits.first(inWordFrom: own) ?? newRun() ?? looseRun(besides: other)
+    let rest = inRun.map { ($0 + 1) & 63 == 0 ? 0 : $0 + 1 } ?? 0
+    if isLeaf { leafRun = rest } else { otherRun = rest }
+    if let place = inRun ?? nextPlace() {
+      available.remove(place)
+      return first - 1 + PageNumber(place)
     }
     if next >= end { return nil }
     defer { next += 1 }
     return next
+  }
+
+  /// Adds new numbers up to the end of a word; nil if none may be added. While numbers are
+  /// withheld, those that inspections find come first.
+  /// - Returns: The first of their places.
+  private mutating func newRun() -> Int? {
+    let start = place(next)
+    let count = PageNumber(64 - (start & 63))
+    let limit = min(growthLimit, end)
+    guard next < limit, count <= limit - next, withheld.count == 0 else { return nil }
+    next += count
+    for place in start..<start + Int(count) { available.insert(place) }
+    return start
+  }
+
+  /// The first free place of the next loose word; nil if there is none.
+  /// - Parameter other: The run of the other pages, whose word is left to them.
+  private mutating func looseRun(besides other: Int) -> Int? {
+    let otherWord = other > 0 ? other >> 6 : nil
+    let isOtherLoose = otherWord.map(available.isLoose) ?? false
+    guard available.looseWordCount > (isOtherLoose ? 1 : 0),
+      let word = available.looseWord(from: cursor >> 6, except: otherWord)
+    else { return nil }
+    cursor = (word + 1) << 6
+    return available.bits.first(from: word << 6)
+  }
+
+  /// The next free place, from the lowest again after the highest.
+  private mutating func nextPlace() -> Int? {
+    guard available.count > 0 else { return nil }
+    let place = available.bits.first(from: cursor) ?? available.bits.first(from: 0)
+    if let place { cursor = place + 1 }
+    return place
   }
 
   /// Allocates the lowest free numbers from one on, except given ones. O(words scanned + numbers).
@@ -200,6 +248,14 @@ package struct BitSet: Hashable, Sendable {
     return index * 64 + rest.trailingZeroBitCount
   }
 
+  /// The lowest member at or above a number in the number's word; nil for 0. O(1).
+  func first(inWordFrom member: Int) -> Int? {
+    let index = member >> 6
+    guard member > 0, index < words.count else { return nil }
+    let rest = words[index] & (.max << UInt64(member & 63))
+    return rest == 0 ? nil : index * 64 + rest.trailingZeroBitCount
+  }
+
   /// The members of either set. O(words).
   func union(_ other: BitSet) -> BitSet {
     let (short, long) =
@@ -210,20 +266,41 @@ package struct BitSet: Hashable, Sendable {
   }
 }
 
-/// A set of small integers with its size, which takes O(1) to read.
+/// A set of small integers with its size, which takes O(1) to read, and so does the number of loose
+/// words: those of which at least three quarters are members.
 struct CountedBitSet: Sendable {
   private(set) var bits: BitSet
   private(set) var count: Int
+  private(set) var looseWordCount: Int
+  private static let looseCount = 48
 
   /// Creates the set of these members. O(words).
   init(_ bits: BitSet = BitSet()) {
     self.bits = bits
     count = bits.count
+    looseWordCount = bits.words.count { $0.nonzeroBitCount >= Self.looseCount }
   }
 
   func contains(_ member: Int) -> Bool { bits.contains(member) }
 
-  mutating func insert(_ member: Int) { if bits.insert(member) { count += 1 } }
+  /// Whether a word is loose.
+  func isLoose(word: Int) -> Bool {
+    word < bits.words.count && bits.words[word].nonzeroBitCount >= Self.looseCount
+  }
+
+  /// The next loose word from one on, from the first again after the last. O(words scanned).
+  func looseWord(from start: Int, except excluded: Int?) -> Int? {
+    let count = bits.words.count
+    let start = start < count ? start : 0
+    let isFit = { (word: Int) in word != excluded && isLoose(word: word) }
+    return (start..<count).first(where: isFit) ?? (0..<start).first(where: isFit)
+  }
+
+  mutating func insert(_ member: Int) {
+    guard bits.insert(member) else { return }
+    count += 1
+    if bits.words[member >> 6].nonzeroBitCount == Self.looseCount { looseWordCount += 1 }
+  }
 
   /// Removes a number.
   /// - Returns: True if it was a member.
@@ -231,6 +308,7 @@ struct CountedBitSet: Sendable {
   mutating func remove(_ member: Int) -> Bool {
     guard bits.remove(member) else { return false }
     count -= 1
+    if bits.words[member >> 6].nonzeroBitCount == Self.looseCount - 1 { looseWordCount -= 1 }
     return true
   }
 }

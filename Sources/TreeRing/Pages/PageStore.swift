@@ -27,7 +27,7 @@ package final class PageStore: Sendable {
   let countsReaders: Bool
 
   // Sendable under the lock: the frames in it are reachable only through it or through the table.
-  private struct State: @unchecked Sendable {
+  struct State: @unchecked Sendable {
     var arena = FrameArena()
     let end: PageNumber
     var numbers: PageNumberAllocator
@@ -49,15 +49,15 @@ package final class PageStore: Sendable {
       nextOwner = firstOwner
     }
 
-    mutating func allocate(isPrivate: Bool = false) -> PageNumber? {
-      if isPrivate { return privateNumbers.allocate() }
+    mutating func allocate(isPrivate: Bool = false, isLeaf: Bool) -> PageNumber? {
+      if isPrivate { return privateNumbers.allocate(isLeaf: isLeaf) }
       if let inspect {
         for _ in 0..<PageStore.inspectionLimit where numbers.availableCount == 0 {
           guard let range = numbers.nextToInspect() else { break }
           for number in inspect(range) { numbers.release(number) }
         }
       }
-      return numbers.allocate()
+      return numbers.allocate(isLeaf: isLeaf)
     }
 
     func isUsed(_ number: PageNumber) -> Bool {
@@ -65,7 +65,7 @@ package final class PageStore: Sendable {
         ? privateNumbers.isUsed(number) : numbers.isUsed(number)
     }
   }
-  private let state: Mutex<State>
+  let state: Mutex<State>
 
   /// Returns the numbers of a range that may be used. Called under the page store's lock.
   package typealias Inspection = @Sendable (Range<PageNumber>) -> [PageNumber]
@@ -128,6 +128,12 @@ package final class PageStore: Sendable {
         next: bound, end: state.end, free: free, isWithholding: inspect != nil)
       state.inspect = inspect
     }
+  }
+
+  /// Limits the new numbers that are allocated although others are free, so that neighbours are
+  /// written together; see `PageNumberAllocator`.
+  func limitGrowth(to count: Int) {
+    state.withLock { $0.numbers.growthLimit = PageNumber(clamping: count) }
   }
 
   /// Makes all withheld free numbers available.
@@ -210,9 +216,13 @@ package final class PageStore: Sendable {
   ///
   /// When the file's numbers are used up the page gets a private one. That counts as a failed
   /// fetch, so the transaction ends with the error. Without a page file it is no failure.
-  func allocate(isPrivate: Bool = false) -> (number: PageNumber, page: Page) {
+  func allocate(
+    isPrivate: Bool = false, isLeaf: Bool = true
+  ) -> (number: PageNumber, page: Page) {
     let (number, address) = state.withLock { state in
-      guard let number = state.allocate(isPrivate: isPrivate) ?? state.allocate(isPrivate: true)
+      guard
+        let number = state.allocate(isPrivate: isPrivate, isLeaf: isLeaf)
+          ?? state.allocate(isPrivate: true, isLeaf: isLeaf)
       else {
         preconditionFailure("there is no memory for 2^31 private pages")
       }
@@ -234,7 +244,7 @@ package final class PageStore: Sendable {
   func reserveNumbers(_ count: Int) throws(TreeRingError) -> [PageNumber] {
     let numbers = state.withLock { state in
       var numbers: [PageNumber] = []
-      while numbers.count < count, let number = state.allocate() {
+      while numbers.count < count, let number = state.allocate(isLeaf: false) {
         table.set(number, to: nil)
         numbers.append(number)
       }
@@ -357,44 +367,5 @@ package final class PageStore: Sendable {
         state.arena.deallocate(frame)
       }
     }
-  }
-
-  /// Begins a transaction.
-  /// - Returns: A stamp that no other editor of this store ever has, with a nonzero lower half; and
-  ///   a birth for its pages that no page written before has.
-  func beginEditing(_ commit: CommitNumber, isPrivate: Bool) -> (owner: OwnerStamp, PageBirth) {
-    state.withLock { state in
-      if UInt32(truncatingIfNeeded: state.nextOwner) == 0 { state.nextOwner += 1 }
-      defer { state.nextOwner += 1 }
-      let goesOn = !isPrivate && state.nextEdition.commit == commit
-      return (state.nextOwner, goesOn ? state.nextEdition : PageBirth(commit))
-    }
-  }
-
-  /// Begins another form of a state. Each attempt has an edition of its own, since some of its
-  /// pages may have been written.
-  /// - Returns: As `beginEditing`; nil if the editions of the commit are used up.
-  func beginForm(of state: StateID) -> (owner: OwnerStamp, PageBirth)? {
-    let (owner, _) = beginEditing(state.commit, isPrivate: true)
-    return self.state.withLock { own in
-      let last =
-        [own.nextEdition, own.nextForm].filter { $0.commit == state.commit }
-        .map(\.edition).max() ?? 0
-      let edition = max(last, state.form)
-      guard edition < .max - 1 else { return nil }
-      own.nextForm = PageBirth(state.commit, edition: edition + 1)
-      return (owner, own.nextForm)
-    }
-  }
-
-  /// Ends an edition: pages of this birth are about to be written early. All earlier commits must
-  /// be durable, so that none of them is ever made again.
-  /// - Returns: The birth of pages made or changed from now on. Nil if editions are used up; then
-  ///   nothing may be written early.
-  func endEdition(_ birth: PageBirth) -> PageBirth? {
-    if birth.edition == .max { return nil }
-    let next = PageBirth(birth.commit, edition: birth.edition + 1)
-    state.withLock { $0.nextEdition = next }
-    return next
   }
 }

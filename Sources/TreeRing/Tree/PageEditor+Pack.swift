@@ -197,7 +197,7 @@ extension PageEditor {
     let list = list
     list.reset()
     func write(_ count: Int) {
-      let (number, page) = allocate()
+      let (number, page) = allocate(level: 0)
       list.write(0..<count, to: page, number: number, birth: birth, owner: owner, level: 0)
       leaves.append(
         PackedChild(
@@ -251,7 +251,7 @@ extension PageEditor {
     for leaf in leaves { list.append(list.count == 0 ? [] : leaf.separator, leaf.child) }
     let all = 0..<list.count
     guard list.fits(all, isLeaf: false, cellCapacity: cellCapacity) else { return nil }
-    let (number, page) = allocate()
+    let (number, page) = allocate(level: 1)
     list.write(all, to: page, number: number, birth: birth, owner: owner, level: 1)
     return ChildReference(page: number, birth: birth, count: list.entryCount(all))
   }

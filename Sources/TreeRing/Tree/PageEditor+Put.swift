@@ -106,7 +106,7 @@ extension PageEditor {
   private func makeFirstPage(
     _ root: inout TreeRoot, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
   ) {
-    let (number, page) = allocate()
+    let (number, page) = allocate(level: 0)
     let list = list
     page.initialize(number: number, birth: birth, owner: owner, level: 0)
     list.reset(for: page)
@@ -172,7 +172,7 @@ extension PageEditor {
     list.reset(for: page)
     list.append(page, (page.cellCount - 1)..<page.cellCount)
     list.append(Cell(key: key, value: value))
-    let (rightNumber, right) = allocate()
+    let (rightNumber, right) = allocate(level: 0)
     list.write(1..<2, to: right, number: rightNumber, birth: birth, owner: owner, level: 0)
     let separatorLength = list.separatorLength(before: 1)
     let separator = keepSeparator(key.start, length: separatorLength)
@@ -196,7 +196,7 @@ extension PageEditor {
     }
     let cut = appendedAt ?? list.splitIndex(isLeaf: isLeaf, cellCapacity: cellCapacity)
     guard let cut else { return table.refuseDisorder(page) }
-    let (rightNumber, right) = allocate()
+    let (rightNumber, right) = allocate(level: level)
     list.write(0..<cut, to: page, number: number, birth: birth, owner: owner, level: level)
     list.write(
       cut..<list.count, to: right, number: rightNumber, birth: birth, owner: owner, level: level)
@@ -258,7 +258,7 @@ extension PageEditor {
     _ separatorLength: Int, right: ChildReference, level: Int
   ) {
     precondition(level < PageLayout.maxHeight, "the tree is too high")
-    let (number, page) = allocate()
+    let (number, page) = allocate(level: level)
     page.initialize(number: number, birth: birth, owner: owner, level: level)
     let list = list
     list.reset(for: page)

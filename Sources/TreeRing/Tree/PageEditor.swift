@@ -154,10 +154,11 @@ extension PageEditor {
   var birth: PageBirth { state.pointee.birth }
 
   /// A page of undefined content that this editor owns.
-  func allocate() -> (number: PageNumber, page: Page) {
+  /// - Parameter level: The level that it will have.
+  func allocate(level: Int) -> (number: PageNumber, page: Page) {
     if let number = state.pointee.spare.popLast() { return (number, table.page(number)) }
     precondition(state.pointee.isOpen && !hasEnded, "the transaction has ended")
-    let new = pages.allocate(isPrivate: isPrivate)
+    let new = pages.allocate(isPrivate: isPrivate, isLeaf: level == 0)
     state.pointee.made.append(new.number)
     return new
   }
@@ -172,7 +173,7 @@ extension PageEditor {
       own.owner = owner
       return own
     }
-    let (number, new) = allocate()
+    let (number, new) = allocate(level: page.level)
     if page.number == 0 {
       // The substitute for a page that could not be read: zeros stand for page 0.
       memcpy(new.bytes, page.bytes, PageLayout.pageByteCount)
@@ -186,8 +187,11 @@ extension PageEditor {
     return new
   }
 
-  /// The number of pages made whose home is the heap. O(pages made).
-  var heapPageCount: Int { allocated.count { pages.isInHeap($0) } }
+  /// Whether more than a number of the pages made have their home in the heap. O(1) if fewer pages
+  /// were made, otherwise O(pages made).
+  func hasInHeap(moreThan count: Int) -> Bool {
+    state.pointee.made.count > count && allocated.count { pages.isInHeap($0) } > count
+  }
 
   /// Releases the pages made whose home is the heap to the file, which may write them as they are
   /// now, even more than once, and then evict them. A later change makes a page one of the next

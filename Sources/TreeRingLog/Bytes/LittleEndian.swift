@@ -10,8 +10,8 @@ extension UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: self[index..<index + count])
   }
 
-  /// True if every byte is zero.
-  var isZero: Bool {
+  /// Whether every byte is zero.
+  package var isZero: Bool {
     var index = 0
     while index + 8 <= count {
       if loadUnaligned(fromByteOffset: index, as: UInt64.self) != 0 { return false }

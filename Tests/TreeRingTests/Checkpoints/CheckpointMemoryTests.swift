@@ -18,30 +18,41 @@ import TreeRingPlatform
     private(set) var rows: [Key: [UInt8]] = [:]
     private var random: SeededGenerator
 
-    /// - Parameter prepare: called when the heap is full, before any checkpoint.
-    init(seed: UInt64, prepare: (Run) -> Void = { _ in }) throws {
+    /// - Parameters:
+    ///   - budget: In bytes; a larger one than by default fills with new rows only.
+    ///   - prepare: Called when the heap is full, before any checkpoint.
+    init(seed: UInt64, budget: Int = small, prepare: (Run) -> Void = { _ in }) throws {
       random = SeededGenerator(seed: seed)
       disk.watchWrites(refuseTwins)
-      store = try Self.open(disk)
+      store = try Self.open(disk, budget: budget)
       let checkpointer = try #require(store.engine.checkpointer)
       // The lock prevents checkpoints in the background. After it, either thread may make the first
       // one.
       try checkpointer.withoutCheckpoint {
-        // Enough rows that pages are written early. Later commits change only the last of these
-        // pages.
-        try write((0..<1250).map { 10_000 + $0 })
-        let early = Int(store.pages.pageNumberBound) - store.pages.heapPageCounts.all
-        try #require(early > 50, "nothing has left the heap")
+        if budget == Self.small {
+          // Enough rows that pages are written early. Later commits change only the last of these
+          // pages.
+          try write((0..<1250).map { 10_000 + $0 })
+          let early = Int(store.pages.pageNumberBound) - store.pages.heapPageCounts.all
+          try #require(early > 50, "nothing has left the heap")
+        }
         while store.pages.heapPageCounts.dirty < checkpointer.share.pages / 10 * 9 {
-          try writeSome()
+          if budget == Self.small {
+            try writeSome()
+          } else {
+            // Few pages die, for whose room writers would wait.
+            try write((0..<200).map { 100_000 + rows.count + $0 })
+          }
         }
         try store.sync()
         prepare(self)
       }
     }
 
-    static func open(_ disk: SimulatedFileSystem) throws -> Store {
-      var options = StoreOptions(durability: .unsynced, memoryBudget: 3 << 20, logger: quietLogger)
+    static let small = 3 << 20
+
+    static func open(_ disk: SimulatedFileSystem, budget: Int = small) throws -> Store {
+      var options = StoreOptions(durability: .unsynced, memoryBudget: budget, logger: quietLogger)
       options.pageCellCapacity = 4
       return try Store(path: "store", fileSystem: disk, options: options)
     }
@@ -132,31 +143,62 @@ import TreeRingPlatform
       for fault in DiskFault.allCases {
         let label = "seed \(seed), \(fault) at call \(point) of \(calls)"
         let run = try Run(seed: seed) { $0.disk.fail(after: point, with: fault) }
-        let failed = code { try run.store.checkpoint() }
-        guard run.disk.faultCount == 1 else {
-          Issue.record("\(label): nothing has failed")
-          continue
-        }
-        let goesOn = (try? run.writeSome()) != nil
-        #expect(goesOn || failed == .io, "\(label): \(failed)")
-        // Pages that the device does not hold are not in the system's memory either.
-        run.store.evictCleanPages()
-        run.disk.dropCaches()
-        #expect(try run.isRight(run.store), "\(label)")
-        if goesOn {
-          try run.store.checkpoint()
-          #expect(try run.store.leakedPageCount(beside: []) == 0, "\(label)")
-          #expect(try run.isRight(run.store), "\(label)")
-        }
-        let found = run.disk.afterKill()
-        #expect(
-          try verifyPageFile("store/pages", fileSystem: found).map(\.problem) == [], "\(label)")
-        let reopened = try Run.open(found)
-        #expect(try run.isRight(reopened), "\(label), reopened")
-        try reopened.close()
-        try? run.store.close()
+        try check(run, label)
       }
     }
+  }
+
+  @Test("Pages are made durable beside a checkpoint, which may fail at any point")
+  func syncsBeside() throws {
+    // Its calls come in another order each time.
+    func run(failing point: Int?, _ fault: DiskFault = .inputOutput) throws -> Run {
+      try Run(seed: 1, budget: 14 << 20) { run in
+        if let point { run.disk.fail(after: point, with: fault) }
+      }
+    }
+    let whole = try run(failing: nil)
+    let share = try #require(whole.store.engine.checkpointer).share
+    let begin = whole.disk.callCount
+    let syncs = Counter()
+    whole.disk.observe { _, what, _ in if what == "sync store/pages" { _ = syncs.next() } }
+    try whole.store.checkpoint()
+    whole.disk.observe(nil)
+    let calls = whole.disk.callCount - begin
+    #expect(share.pages >= 2048 && syncs.count > 3)
+    #expect(try whole.isRight(whole.store))
+    try whole.store.close()
+    for point in stride(from: 1, to: calls - 4, by: max(1, calls / 8)) {
+      for fault in DiskFault.allCases {
+        try check(try run(failing: point, fault), "\(fault) at call \(point) of \(calls)")
+      }
+    }
+  }
+
+  /// Makes a checkpoint in which a call fails, and checks the store during and after it.
+  private func check(_ run: Run, _ label: String) throws {
+    let failed = code { try run.store.checkpoint() }
+    guard run.disk.faultCount == 1 else {
+      Issue.record("\(label): nothing has failed")
+      return
+    }
+    let goesOn = (try? run.writeSome()) != nil
+    #expect(goesOn || failed == .io, "\(label): \(failed)")
+    // Pages that the device does not hold are not in the system's memory either.
+    run.store.evictCleanPages()
+    run.disk.dropCaches()
+    #expect(try run.isRight(run.store), "\(label)")
+    if goesOn {
+      try run.store.checkpoint()
+      #expect(try run.store.leakedPageCount(beside: []) == 0, "\(label)")
+      #expect(try run.isRight(run.store), "\(label)")
+    }
+    let found = run.disk.afterKill()
+    #expect(
+      try verifyPageFile("store/pages", fileSystem: found).map(\.problem) == [], "\(label)")
+    let reopened = try Run.open(found)
+    #expect(try run.isRight(reopened), "\(label), reopened")
+    try reopened.close()
+    try? run.store.close()
   }
 
   /// A run whose first checkpoint found the device full after a part of its pages was durable. Now

@@ -40,6 +40,47 @@ import Testing
     #expect(numbers.allocate() == 4)
   }
 
+  @Test func runsOfLeavesAndOfOtherPagesHaveWordsOfTheirOwn() {
+    var numbers = PageNumberAllocator(next: 1, end: .max)
+    numbers.growthLimit = 1000
+    // Place n of number n: the first word lacks its position 0.
+    #expect((0..<63).compactMap { _ in numbers.allocate() } == Array(1...63))
+    #expect(numbers.allocate(isLeaf: false) == 64 && numbers.next == 128)
+    #expect((0..<3).compactMap { _ in numbers.allocate() } == [128, 129, 130])
+    #expect(numbers.allocate(isLeaf: false) == 65)
+    // A number that becomes free waits until new ones have reached their limit.
+    numbers.recycle(5)
+    #expect(numbers.allocate() == 131 && numbers.allocate(isLeaf: false) == 66)
+    #expect(numbers.usedCount == 69 && numbers.free.contains(5))
+  }
+
+  @Test func runsBeginInLooseWordsOnceNewNumbersReachTheirLimit() {
+    var numbers = PageNumberAllocator(next: 1, end: .max)
+    numbers.growthLimit = 256
+    let made = (0..<255).compactMap { _ in numbers.allocate() }
+    #expect(made == Array(1...255) && numbers.next == 256)
+    // Word 1 gets 47 free numbers, word 2 gets 48: only that is loose.
+    for number: PageNumber in 64..<111 { numbers.recycle(number) }
+    for number: PageNumber in 140..<188 { numbers.recycle(number) }
+    #expect((0..<48).compactMap { _ in numbers.allocate() } == Array(140...187))
+    #expect(numbers.allocate() == 64 && numbers.allocate(isLeaf: false) == 65)
+    for number: PageNumber in 140..<188 { numbers.recycle(number) }
+    #expect(numbers.allocate(isLeaf: false) == 140)
+    // The only loose word is that of the other pages.
+    #expect(numbers.allocate() == 66 && numbers.allocate(isLeaf: false) == 141)
+  }
+
+  @Test func newNumbersWaitWhileOthersAreWithheld() {
+    var free = BitSet()
+    for member in 10..<20 { free.insert(member) }
+    var numbers = PageNumberAllocator(next: 100, end: .max, free: free, isWithholding: true)
+    numbers.growthLimit = 1000
+    numbers.release(15)
+    #expect(numbers.allocate() == 15 && numbers.allocate() == 100 && numbers.next == 101)
+    numbers.releaseWithheld()
+    #expect(numbers.allocate() == 101 && numbers.next == 128)
+  }
+
   @Test func aBirthTellsCommitAndEdition() {
     let birth = PageBirth(7, edition: 3)
     #expect(birth.commit == 7 && birth.edition == 3 && birth != PageBirth(7))
@@ -53,12 +94,16 @@ import Testing
     let first: PageNumber = seed % 2 == 0 ? 1 : PageTable.firstPrivateNumber
     var numbers = PageNumberAllocator(next: first, end: .max)
     var used: Set<PageNumber> = []
+    let growth = seed % 3 == 0 ? first + PageNumber.random(in: 0..<2000, using: &random) : 0
+    numbers.growthLimit = growth
     for _ in 0..<3000 {
       if used.isEmpty || random.next() % 5 < 3 {
         let (bound, isFull) = (numbers.next, used.count == Int(numbers.next - first))
-        let taken = numbers.allocate()
+        let taken = numbers.allocate(isLeaf: random.next() % 3 > 0)
         let number = try #require(taken)
-        #expect(used.insert(number).inserted && isFull == (number == bound), "seed \(seed)")
+        #expect(used.insert(number).inserted, "seed \(seed)")
+        // New numbers come when none is free, and otherwise only below the limit.
+        #expect(isFull ? number == bound : numbers.next <= max(bound, growth), "seed \(seed)")
       } else if let number = used.randomElement(using: &random) {
         used.remove(number)
         numbers.recycle(number)
