@@ -9,7 +9,7 @@
 public import TreeRingLog
 
 extension Store {
-  // MARK: - Opening
+  // MARK: - Opening and closing
 
   /// Opens the store in a folder, or creates it, without blocking the caller's thread. Otherwise it
   /// equals `Store(at:options:)`, which keeps its own name in asynchronous code.
@@ -38,6 +38,14 @@ extension Store {
   /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
   public func sync() async throws(TreeRingError) {
     try await WorkerPool.upkeep.run { [self] _ throws(TreeRingError) in try sync() }
+  }
+
+  /// Makes everything durable and releases the folder, without blocking the caller's thread.
+  /// Otherwise it equals the blocking form, which `defer` calls, also in asynchronous code. A task
+  /// that is cancelled closes the store all the same.
+  /// - Throws: As the blocking form.
+  public func close() async throws {
+    try await WorkerPool.upkeep.runAlways { [self] in try close() }
   }
 
   // MARK: - The past

@@ -365,6 +365,9 @@ public final class Store: Sendable {
 
   /// Makes everything durable and releases the folder. Later calls throw `closed`. A second call
   /// does nothing; a call during another thread's close waits until that has ended.
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Throws: `notAllowed` inside the closure of a write, or inside a progress closure of a
   ///   compaction, an erasing or a backup; then nothing is closed. Otherwise the error that kept
   ///   the log from being closed cleanly.

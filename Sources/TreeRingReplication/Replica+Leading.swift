@@ -9,6 +9,8 @@ extension Replica {
   /// before that. The replica that led before gets `notLeader` at its next write. Blocks until this
   /// replica leads. If it fails after its entry, none leads until the next call.
   ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Throws: `unavailable` if the log does not answer within the limit of the options;
   ///   `diverged`, `corruption`, `beyondHorizon` as the opening; `notAllowed` inside the closure of
   ///   a write; `closed`.
@@ -86,6 +88,9 @@ extension Replica {
 
   /// Ends leading. The store keeps following. With `ReplicaOptions.failover` another replica leads
   /// soon; without it, none does until one calls `lead`.
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Throws: `notAllowed` inside the closure of a write; `closed`.
   public func stepDown() throws {
     try store.checkOutsideWrite()
@@ -101,6 +106,9 @@ extension Replica {
   }
 
   /// Waits until the store has every commit that any replica's write had returned before this call.
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Throws: `unavailable` if that takes longer than the limit of the options; the error that has
   ///   ended the following; `notAllowed` inside the closure of a write; `closed`.
   public func catchUp() throws {
@@ -124,6 +132,8 @@ extension Replica {
 
   /// Removes the entries of the shared log that hold no commit from `commit` on. Make a backup of a
   /// replica that has `commit` first, and keep it: later replicas begin with that.
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   ///
   /// - Parameter commit: The first commit to keep in the log.
   /// - Throws: `notFound` if this replica does not have the commit before it; `unavailable`;

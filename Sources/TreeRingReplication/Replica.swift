@@ -131,6 +131,9 @@ public final class Replica: Sendable {
   }
 
   /// Ends leading, if the replica does, and closes the store.
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Throws: as `Store.close`; `notAllowed` inside the closure of a write.
   public func close() throws {
     try store.checkOutsideWrite()

@@ -94,6 +94,6 @@ struct MappingConcurrencyTests {
       try await store.write { try $0.put([9, 0], for: Self.end.key, in: Board.lines) }
       try await observers.waitForAll()
     }
-    try store.close()
+    try await store.close()
   }
 }

@@ -147,7 +147,7 @@ struct StoreConcurrencyTests {
     }
     #expect(try store.checkInvariants() == [])
     #expect(try store.leakedPageCount(beside: []) == 0)
-    try store.close()
+    try await store.close()
   }
 
   /// Runs synchronous writers and, until they are done, readers.

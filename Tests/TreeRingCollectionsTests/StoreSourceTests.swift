@@ -184,8 +184,8 @@ private struct BookDataSource: CollectionDataSource {
       grouped.stop()
       keyed.stop()
     }
-    try follower.close()
-    try writer.close()
+    try await follower.close()
+    try await writer.close()
   }
 
   @Test func aListenerWhoseStateHasExpiredSendsItsRangeAgain() async throws {
@@ -235,7 +235,7 @@ private struct BookDataSource: CollectionDataSource {
     let live = collection(
       StoreSource(library.store, bucket: "books", index: "none", group: "a"), .live)
     #expect((await live.load().error as? TreeRingError)?.code == .notFound)
-    try library.store.close()
+    try await library.store.close()
     let closed = collection(StoreSource(library.store, bucket: "books"), .whole)
     #expect((await closed.load().error as? TreeRingError)?.code == .closed)
   }

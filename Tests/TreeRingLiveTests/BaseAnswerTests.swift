@@ -58,6 +58,6 @@ struct BaseAnswerTests {
     service = LiveService(store, limits: limits)
     #expect(ask(service, "POST", "/v1/bases").status == 200)
     while service.baseCount > 0 { try await Task.sleep(for: .milliseconds(1)) }
-    try store.close()
+    try await store.close()
   }
 }

@@ -175,7 +175,7 @@ struct FollowedStreamTests {
     var there = reader.observer(of: mappings, from: position, limit: .max)
     let resumed = try there.advance()
     #expect(!resumed.isReset && resumed.changeset == expected.changeset)
-    try reader.close()
-    try board.store.close()
+    try await reader.close()
+    try await board.store.close()
   }
 }

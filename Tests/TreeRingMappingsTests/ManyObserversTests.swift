@@ -60,7 +60,7 @@ struct ManyObserversTests {
       let change = try #require(try await streams[index].next())
       #expect(change.before.commit == start && change.after.commit == newest && !change.isReset)
     }
-    try store.close()
+    try await store.close()
     return cost
   }
 

@@ -125,10 +125,10 @@ struct PathAgreementTests {
           "seed \(seed), \(mappings[index].index), follower, \(turn)")
       }
     }
-    try reader.close()
+    try await reader.close()
     for dropsPages in [false, true] {
       let last = board.store
-      try last.close()
+      try await last.close()
       if dropsPages { try files.unlink("store/pages") }
       board = IndexKindBoard(seed: seed, store: try IndexKindBoard.open(files))
       for index in mappings.indices {

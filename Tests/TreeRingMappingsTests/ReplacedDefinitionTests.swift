@@ -226,7 +226,7 @@ struct ReplacedDefinitionTests {
     #expect(try reader.statistics().changeRecordRows - before < 5)
     let change = try Self.follow(&observer, &list, to: reader.snapshot())
     #expect(!change.isReset && change.rows.moves.map(\.row.key) == ["k4"])
-    try reader.close()
-    try store.close()
+    try await reader.close()
+    try await store.close()
   }
 }

@@ -123,7 +123,7 @@ import TreeRingLog
     let change = try await changes.next()
     #expect(change?.rows.inserts.map(\.row.key) == ["c"])
     #expect(changes.hits.map(\.id.key) == ["c", "a"])
-    try store.close()
+    try await store.close()
     await #expect(throws: TreeRingError.self) { try await changes.next() }
   }
 }

@@ -74,7 +74,7 @@
       #expect(reported.recorded.values("treering_commit_seconds") == [])
       try await store.write { try $0.put([1], for: "a", in: blobs) }
       #expect(reported.recorded.values("treering_commit_seconds").count == 1)
-      try store.close()
+      try await store.close()
     }
 
     @Test("A checkpoint makes dirty pages clean, and an eviction frees them")

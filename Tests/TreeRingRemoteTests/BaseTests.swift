@@ -84,7 +84,7 @@ struct BaseTests {
     #expect(store.horizon == 150 && store.newestCommit > 240)
     #expect(server.flaws == [] && server.service.baseCount == 0)
     try check(disk, 200, of: store)
-    try store.close()
+    try await store.close()
   }
 
   @Test("After each lost connection the transfer goes on, also in another attempt")
@@ -113,7 +113,7 @@ struct BaseTests {
     let report = try await fetch(lossy, to: other)
     #expect(report.copiedByteCount == report.byteCount)
     try check(other, store.newestCommit, of: store)
-    try store.close()
+    try await store.close()
   }
 
   @Test("A base that its server has released or lost is followed by another one")
@@ -141,7 +141,7 @@ struct BaseTests {
     } catch let error as RemoteError {
       #expect(error.status == 404)
     }
-    try store.close()
+    try await store.close()
   }
 
   @Test("A damaged piece is asked for again; a damaged log is refused, and does not open")
@@ -176,7 +176,7 @@ struct BaseTests {
     } catch let error as TreeRingError {
       #expect(error.code == .unfinishedCopy)
     }
-    try store.close()
+    try await store.close()
   }
 
   @Test("Wherever power fails during a transfer, the folder does not open, or it holds everything")
@@ -266,7 +266,7 @@ struct BaseTests {
       #expect(throws: RemoteError.self) { try BaseManifest(Array(text.utf8)) }
     }
     #expect(try BaseManifest(Array(sound.utf8)).log.lastCommit == 3)
-    try store.close()
+    try await store.close()
   }
 }
 

@@ -146,7 +146,7 @@ private struct FixedAnswer: HTTPTransport {
       }
     }
     #expect(server.targets.contains { $0.contains("from=") })
-    try store.close()
+    try await store.close()
   }
 
   @Test("A lost connection is tried again; a refusal is an error with the server's sentence")
@@ -173,7 +173,7 @@ private struct FixedAnswer: HTTPTransport {
       QuestionServer(LiveService(store), LiveAccess(.read, buckets: ["other"])))
     #expect(await code { _ = try await limited.count(in: orders) } == .notAllowed)
     #expect(await code { _ = try await limited.sum(of: "by", in: "ann") } == .notAllowed)
-    try store.close()
+    try await store.close()
   }
 
   @Test(

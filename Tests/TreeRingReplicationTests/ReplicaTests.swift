@@ -185,7 +185,7 @@ struct ReplicaTests {
         options: ReplicaOptions(name: name, store: StoreOptions(logger: quietLogger)))
     }
     let (a, b) = (try open("a"), try open("b"))
-    try a.lead()
+    try await a.lead()
     let reading = StoreOptions(mode: .readOnly, logger: quietLogger)
     let readers = try ["a", "b"].map { try Store(at: "\(folder.path)/\($0)", options: reading) }
     for number in 1...20 {
@@ -198,9 +198,9 @@ struct ReplicaTests {
         #expect(row == "\(number)")
       }
     }
-    for reader in readers { try reader.close() }
-    try a.close()
-    try b.close()
+    for reader in readers { try await reader.close() }
+    try await a.close()
+    try await b.close()
   }
 
   @Test("A write that the log does not answer is unknown; the replica opened again knows")

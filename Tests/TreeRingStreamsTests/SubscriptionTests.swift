@@ -68,14 +68,14 @@ import TreeRingStreams
     let (position, revision) = (
       try #require(head.last?.position), try #require(part.last?.revision)
     )
-    try store.close()
+    try await store.close()
     store = try Store(path: "store", fileSystem: files, options: StoreOptions())
     for number in 700..<710 { try await store.stream("a-\(number % 2)").append(event(number)) }
     let rest = try await first(410, of: store.category("a").subscribe(after: position))
     #expect(numbers(head + rest) == Array(0..<710))
     let others = try await first(255, of: store.stream("a-1").subscribe(from: revision + 1))
     #expect(numbers(part + others) == (0..<355).map { 2 * $0 + 1 })
-    try store.close()
+    try await store.close()
   }
 
   @Test("Events that were deleted before they were read are left out, later ones come")
@@ -110,7 +110,7 @@ import TreeRingStreams
     #expect(try await task.value == 1)
     let waiting = Task { try await first(2, of: store.stream("s").subscribe()).count }
     try await Task.sleep(for: .milliseconds(20))
-    try store.close()
+    try await store.close()
     await #expect(throws: TreeRingError.self) { try await waiting.value }
   }
 
@@ -127,7 +127,7 @@ import TreeRingStreams
     #expect(numbers(try await all) == Array(0..<100))
     #expect(numbers(try await one) == (0..<20).map { 5 * $0 + 3 })
     await #expect(throws: TreeRingError.self) { try await reader.stream("o-1").append(event(0)) }
-    try reader.close()
-    try store.close()
+    try await reader.close()
+    try await store.close()
   }
 }

@@ -71,7 +71,7 @@ import Testing
     }
     #expect(end.newestCommit >= newest)
     #expect(try end.checkInvariants() == [])
-    try end.close()
+    try await end.close()
     delays.sort()
     print(
       "followed \(newest) commits; from the acknowledgement to being seen: median "
@@ -105,7 +105,7 @@ import Testing
     try alone.run()
     alone.waitUntilExit()
     #expect(alone.terminationStatus == 0)
-    try store.close()
+    try await store.close()
   }
 
   @Test("`board` in a pipe prints changesets of another process's import as they arrive")
@@ -174,6 +174,6 @@ import Testing
     child.process.waitUntilExit()
     #expect(child.process.terminationStatus == 130)
     #expect(try await store.compact(to: .dropHistory).horizon == store.newestCommit)
-    try store.close()
+    try await store.close()
   }
 }

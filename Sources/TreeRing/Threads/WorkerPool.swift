@@ -60,6 +60,14 @@ package final class WorkerPool: Sendable {
     try await run { stop in Result { try body(stop) } }.get()
   }
 
+  /// Makes a blocking call on a thread of the pool, also for a task that is cancelled.
+  /// - Throws: The error of the call.
+  package func runAlways(_ body: @escaping @Sendable () throws -> Void) async throws {
+    try await withCheckedThrowingContinuation { continuation in
+      add { continuation.resume(with: Result { try body() }) }
+    }
+  }
+
   private func add(_ job: @escaping @Sendable () -> Void) {
     let mustStart = state.withLock { state in
       state.jobs.append(job)

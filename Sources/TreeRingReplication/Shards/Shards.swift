@@ -99,6 +99,9 @@ public final class Shards: Sendable {
   }
 
   /// Makes the table, once: shards that divide the keys evenly, placed on machines in turn.
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Throws: `alreadyExists` if there is a table; `invalidInput`; `unavailable`.
   public func create(_ names: [String], places: [String]) throws {
     let shards = try ShardTable.even(names, places: places)
@@ -114,6 +117,9 @@ public final class Shards: Sendable {
   /// Moves a shard to this machine: opens a replica of it and catches up, states the new place in
   /// the table, and leads, which fences the old machine. Its writes fail with `notLeader` from then
   /// on; ask the table again.
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Throws: `notFound`; as `Replica` and `Replica.lead`.
   public func take(_ name: String) throws {
     try table.catchUp()
@@ -168,6 +174,8 @@ public final class Shards: Sendable {
   /// the clock of the machine that led it then. Later calls with the same date show the same, if
   /// the date is earlier than every leader's clock.
   ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Throws: `notFound` for a shard that this machine neither leads nor follows; `invalidInput`
   ///   for a date in the future; `unavailable`; as `Store.snapshot(at:)`.
   public func snapshots(asOf date: Timestamp) throws -> [String: Snapshot] {
@@ -188,6 +196,9 @@ public final class Shards: Sendable {
   public var status: [String: ReplicaStatus] { replicas.all.mapValues(\.status) }
 
   /// Closes all replicas.
+  ///
+  /// It blocks its thread; in asynchronous code the name means the asynchronous form.
+  ///
   /// - Throws: the first error of a closing; all are closed.
   public func close() throws {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }

@@ -221,7 +221,7 @@ import Testing
     #expect(try contents(reader.snapshot()) == contents(writer.snapshot()))
     // A store that is itself open for reading does not count its own pin.
     #expect(try reader.holdings(against: .dropHistory).filter { $0.kind == .follower } == [])
-    try reader.close()
+    try await reader.close()
     #expect(try disk.list("store/readers") == [])
     try await writer.erase("large 2", in: "blobs")
     #expect(try await writer.compact(to: .dropHistory).horizon == writer.newestCommit)
@@ -254,7 +254,7 @@ import Testing
     #expect(try await reader.history(of: "k2", in: notes.name).isEmpty)
     #expect(try await !reader.snapshot(at: .commit(before)).contains("k2", in: notes.name))
     #expect(try reader.checkInvariants() == [])
-    try reader.close()
+    try await reader.close()
   }
 
   @Test("A follower whose visible commit was rewritten by an erasing continues")
@@ -302,7 +302,7 @@ import Testing
         #expect(try contents(seen) == contents(wanted), "\(context)")
       }
       if Int.random(in: 0..<3, using: &random) == 0, !readers.isEmpty {
-        try readers.removeFirst().close()
+        try await readers.removeFirst().close()
       }
       if Int.random(in: 0..<4, using: &random) == 0 { try await writer.checkpoint() }
     }

@@ -70,10 +70,10 @@ struct FollowerTests {
       let context = "seed \(seed) step \(step)"
       switch Int.random(in: 0..<20, using: &random) {
       case 0:
-        try writer.close()
+        try await writer.close()
         writer = try Self.open(disk, .readWrite, segmentSize: UInt64(segmentSize))
       case 1:
-        try reader.close()
+        try await reader.close()
         reader = try Self.open(disk, .readOnly)
         let next = feed.next
         feed = reader.commits(from: next).makeAsyncIterator()
@@ -109,7 +109,7 @@ struct FollowerTests {
     let disk = MemoryFileSystem()
     var writer = try Self.open(disk, .create)
     for _ in 0..<30 { try Self.write(writer, &random, operations: 50, keys: 3_000) }
-    try writer.close()
+    try await writer.close()
     writer = try Self.open(disk, .readWrite)
     let reader = try Self.open(disk, .readOnly)
     let first = try #require(reader.follower?.rootCommit)
@@ -119,7 +119,7 @@ struct FollowerTests {
     let before = try Self.contents(kept)
     for round in 0..<2 {
       for _ in 0..<30 { try Self.write(writer, &random, operations: 200, keys: 3_000) }
-      try writer.close()
+      try await writer.close()
       writer = try Self.open(disk, .readWrite)
       try await reader.reached(writer.newestCommit)
       // The follower looks for a newer checkpoint at intervals.
@@ -142,7 +142,7 @@ struct FollowerTests {
     }
     let names = try disk.list("store/readers")
     #expect(names.count >= 2 && names.contains { $0.hasPrefix("\(first)-") })
-    try reader.close()
+    try await reader.close()
     #expect(try disk.list("store/readers") == [])
   }
 
@@ -152,7 +152,7 @@ struct FollowerTests {
     let disk = MemoryFileSystem()
     var writer = try Self.open(disk, .create)
     for _ in 0..<20 { try Self.write(writer, &random, operations: 20) }
-    try writer.close()
+    try await writer.close()
     let reader = try Self.open(disk, .readOnly)
     let root = try #require(reader.follower?.rootCommit)
     let file = try disk.open("store/readers/7-dead", .createNew)
@@ -162,7 +162,7 @@ struct FollowerTests {
     for _ in 0..<12 {
       writer = try Self.open(disk, .readWrite)
       for _ in 0..<40 { try Self.write(writer, &random, operations: 60, keys: 100) }
-      try writer.close()
+      try await writer.close()
     }
     #expect(try disk.list("store/readers").filter { $0.hasSuffix("dead") } == [])
     #expect(try disk.list("store/readers").contains { $0.hasPrefix("\(root)-") })
@@ -238,7 +238,7 @@ struct FollowerTests {
     let disk = MemoryFileSystem()
     var writer = try Self.open(disk, .create)
     try writer.put(Note(number: 1), for: "a")
-    try writer.close()
+    try await writer.close()
     var saved: [String: [UInt8]] = [:]
     for name in try disk.list("store/log") {
       saved[name] = disk.contents(of: "store/log/\(name)")
@@ -247,7 +247,7 @@ struct FollowerTests {
     try writer.put(Note(number: 2), for: "a")
     let reader = try Self.open(disk, .readOnly)
     #expect(reader.newestCommit == writer.newestCommit)
-    try writer.close()
+    try await writer.close()
     for (name, bytes) in saved { disk.setContents(of: "store/log/\(name)", to: bytes) }
     try disk.unlink("store/pages")
     writer = try Self.open(disk, .readWrite)

@@ -195,7 +195,7 @@ struct HistoryTests {
     let feed = Task { for try await _ in store.commits() {} }
     let waiter = Task { try await store.reached(5) }
     await Task.yield()
-    try store.close()
+    try await store.close()
     #expect(await error { try await feed.value }?.code == .closed)
     #expect(await error { try await waiter.value }?.code == .closed)
   }

@@ -146,10 +146,10 @@ struct AsynchronousTests {
     }
     #expect(await cancelled.value?.code == .cancelled)
     #expect(await error { try await Store.open(at: path, options: options) }?.code == .locked)
-    try store.close()
+    try await store.close()
     let again = try await Store.open(at: path, indexes: [byGroup()])
     #expect(again.newestCommit == store.newestCommit + 1)
-    try again.close()
+    try await again.close()
     #expect(await error { try await again.sync() }?.code == .closed)
     #expect(await error { try await again.history(of: 1, in: notes) }?.code == .closed)
   }
@@ -207,7 +207,7 @@ struct AsynchronousTests {
       let copy = try Store(at: folder.path + "/" + name)
       #expect(
         try contents(copy.snapshot()).map(\.object) == contents(store.snapshot()).map(\.object))
-      try copy.close()
+      try await copy.close()
     }
   }
 
@@ -224,8 +224,61 @@ struct AsynchronousTests {
     #expect(await error { try await store.backUp(to: folder.path) }?.code == .alreadyExists)
     #expect(await error { try await store.define("f", filter) }?.code == .notFound)
     #expect(await error { try await store.removeIndex("f") }?.code == .notFound)
-    try store.close()
+    try await store.close()
     #expect(await error { try await store.snapshot(at: .commit(1)) }?.code == .closed)
+  }
+
+  @Test("Closings that wait for a backup leave the threads of the cooperative pool free")
+  func closing() async throws {
+    let folder = try TemporaryFolder()
+    let store = try makeStore(commitCount: 20)
+    let (begun, mayGoOn) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let copying = Thread {
+      _ = try? store.backUp(to: folder.path + "/copy") { _ in
+        begun.signal()
+        mayGoOn.wait()
+        return false
+      }
+    }
+    copying.start()
+    await withCheckedContinuation { continuation in
+      DispatchQueue(label: "test").async {
+        begun.wait()
+        continuation.resume()
+      }
+    }
+    let count = max(8, 2 * ProcessInfo.processInfo.activeProcessorCount)
+    let ended = Counter()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<count {
+        group.addTask {
+          try await store.close()
+          _ = ended.next()
+        }
+      }
+      // All tasks have run up to their call, and this one still gets a thread.
+      for _ in 0..<1_000 { await Task.yield() }
+      #expect(ended.count == 0)
+      mayGoOn.signal()
+      try await group.waitForAll()
+    }
+    #expect(ended.count == count)
+    #expect(await error { try await store.sync() }?.code == .closed)
+  }
+
+  @Test("A task that is cancelled closes its store all the same")
+  func cancelledClosing() async throws {
+    let folder = try TemporaryFolder()
+    let store = try await Store.open(at: folder.path + "/s.ring")
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      try await store.close()
+    }
+    try await task.value
+    try await store.close()
+    #expect(await error { try await store.sync() }?.code == .closed)
+    let again = try await Store.open(at: folder.path + "/s.ring")
+    try await again.close()
   }
 
   @Test("A cancelled task begins no work")

@@ -38,7 +38,7 @@ struct VerifyTests {
     try await store.write { tx in try tx.delete("1", in: notes) }
     let again = try Store.blocking { try Store.verify(path) }
     #expect(again == VerificationReport(newestCommit: 52))
-    try store.close()
+    try await store.close()
   }
 
   @Test("A changed byte of the log or of the page file is a finding with its file")

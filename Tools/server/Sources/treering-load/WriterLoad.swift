@@ -39,7 +39,7 @@ enum WriterLoad {
       rounds.cancel()
       try await server.stop()
     }
-    try store.close()
+    try await store.close()
   }
 
   /// Prints the address, waits for readers, writes, and prints the latencies.

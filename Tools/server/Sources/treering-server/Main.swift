@@ -55,7 +55,7 @@ struct Main {
     let failure = await signals.waitForEnd(rounds)
     rounds.cancel()
     try await server.stop()
-    try store.close()
+    try await store.close()
     if let failure { throw failure }
   }
 }

@@ -68,7 +68,7 @@ final class TestServer: Sendable {
     rounds.cancel()
     try await server.stop()
     try check()
-    try store.close()
+    try await store.close()
   }
 
   /// Asks on a connection of its own.
