@@ -2,6 +2,7 @@
 // birth in the file (docs/pages.md, "No twins").
 
 internal import TreeRingLog
+internal import TreeRingPlatform
 
 extension PageStore {
   /// Begins a transaction.
