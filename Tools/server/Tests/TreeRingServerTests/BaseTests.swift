@@ -35,9 +35,9 @@ struct BaseTests {
         at: folder.appending(path: name).path, of: log, options: ReplicaOptions(name: name))
     }
     let leader = try open("a")
-    try leader.lead()
+    try await leader.lead()
     try Store.blocking { try write(0..<1_000, to: leader.store) }
-    try leader.trimLog(before: 900)
+    try await leader.trimLog(before: 900)
     do {
       _ = try open("late")
       Issue.record("a replica without a base has opened")
@@ -72,16 +72,16 @@ struct BaseTests {
     #expect(report.lastCommit >= 1_000 && report.copiedByteCount == report.byteCount)
     try await writes.value
     let follower = try open("b")
-    try Store.blocking { try follower.catchUp() }
+    try await follower.catchUp()
     let isEqual = try rows(follower.store) == rows(leader.store)
     #expect(isEqual && follower.store.newestCommit == 1_500)
-    try follower.lead()
+    try await follower.lead()
     try Store.blocking { try write(1_500..<1_510, to: follower.store) }
-    try Store.blocking { try leader.catchUp() }
+    try await leader.catchUp()
     #expect(try rows(leader.store).count == 1_510)
     try await server.stop()
-    try served.close()
-    try follower.close()
-    try leader.close()
+    try await served.close()
+    try await follower.close()
+    try await leader.close()
   }
 }

@@ -61,7 +61,7 @@ struct ProgramTests {
     let folder = NSTemporaryDirectory() + "program-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-    try Store(at: folder + "/s.ring").close()
+    try await Store(at: folder + "/s.ring").close()
     try await body(folder + "/s.ring")
   }
 
