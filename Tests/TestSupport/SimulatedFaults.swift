@@ -31,6 +31,8 @@ struct SimulatedFaults {
   var crashAt: Int?
   var once: [Int: DiskFault] = [:]
   var from: (call: Int, fault: DiskFault)?
+  /// The calls to come of one kind, the last of which fails.
+  var kind: (call: String, left: Int, fault: DiskFault)?
   var silent: [Int: SilentFault] = [:]
   var readOnce: Int?
   var readFrom: Int?
@@ -52,6 +54,10 @@ struct SimulatedFaults {
       return Self.down(path)
     }
     var fault = once.removeValue(forKey: calls)
+    if let next = kind, next.call == "\(what) \(path)" {
+      kind?.left -= 1
+      if next.left == 1 { (fault, kind) = (next.fault, nil) }
+    }
     if fault == nil, let from, calls >= from.call { fault = from.fault }
     if fault != nil { count += 1 }
     switch fault {

@@ -86,6 +86,12 @@ package final class SimulatedFileSystem: Sendable {
     state.withLock { $0.faults.once[$0.faults.calls + calls] = fault }
   }
 
+  /// Makes the n-th changing call of a kind from now fail once.
+  /// - Parameter kind: As the observer gets it: "sync store/pages", say.
+  package func fail(_ kind: String, after calls: Int, with fault: DiskFault) {
+    state.withLock { $0.faults.kind = (kind, calls, fault) }
+  }
+
   /// Makes all changing calls from the n-th from now on fail; nil for none.
   package func failAll(after calls: Int?, with fault: DiskFault) {
     state.withLock { state in

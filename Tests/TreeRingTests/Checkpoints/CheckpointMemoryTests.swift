@@ -150,26 +150,33 @@ import TreeRingPlatform
 
   @Test("Pages are made durable beside a checkpoint, which may fail at any point")
   func syncsBeside() throws {
-    // Its calls come in another order each time.
-    func run(failing point: Int?, _ fault: DiskFault = .inputOutput) throws -> Run {
-      try Run(seed: 1, budget: 14 << 20) { run in
-        if let point { run.disk.fail(after: point, with: fault) }
-      }
+    func run(_ prepare: (Run) -> Void = { _ in }) throws -> Run {
+      try Run(seed: 1, budget: 14 << 20, prepare: prepare)
     }
-    let whole = try run(failing: nil)
-    let share = try #require(whole.store.engine.checkpointer).share
-    let begin = whole.disk.callCount
     let syncs = Counter()
-    whole.disk.observe { _, what, _ in if what == "sync store/pages" { _ = syncs.next() } }
+    var begin = 0
+    let whole = try run { run in
+      begin = run.disk.callCount
+      run.disk.observe { _, what, _ in if what == "sync store/pages" { _ = syncs.next() } }
+    }
     try whole.store.checkpoint()
     whole.disk.observe(nil)
     let calls = whole.disk.callCount - begin
-    #expect(share.pages >= 2048 && syncs.count > 3)
+    #expect(try #require(whole.store.engine.checkpointer).share.pages >= 2048)
+    #expect(syncs.count > 3)
     #expect(try whole.isRight(whole.store))
     try whole.store.close()
-    for point in stride(from: 1, to: calls - 4, by: max(1, calls / 8)) {
-      for fault in DiskFault.allCases {
-        try check(try run(failing: point, fault), "\(fault) at call \(point) of \(calls)")
+    for fault in DiskFault.allCases {
+      // The calls come in another order each time.
+      for point in stride(from: 1, to: calls - 4, by: max(1, calls / 6)) {
+        try check(
+          try run { $0.disk.fail(after: point, with: fault) },
+          "\(fault) at call \(point) of \(calls)")
+      }
+      for sync in 1...2 {
+        try check(
+          try run { $0.disk.fail("sync store/pages", after: sync, with: fault) },
+          "\(fault) at sync \(sync)")
       }
     }
   }
