@@ -232,8 +232,7 @@ final class Checkpointer: Sendable {
       try file.sync()
     } catch {
       // It is unknown now which meta is in force.
-      fail(error)
-      throw error
+      throw fail(error)
     }
     if written == ledger.newest?.state {
       pins.unpin(written)
@@ -341,7 +340,10 @@ final class Checkpointer: Sendable {
     }
   }
 
-  func fail(_ error: TreeRingError) {
+  /// Ends checkpoints, and with them writing.
+  /// - Returns: the error as later calls report it.
+  @discardableResult
+  func fail(_ error: TreeRingError) -> TreeRingError {
     var failure = error
     // A sync on a full device fails like any other: making room does not help.
     if failure.code == .noSpace { failure.code = .io }
@@ -349,6 +351,7 @@ final class Checkpointer: Sendable {
     hasFailed.store(true, ordering: .releasing)
     logger.error(
       "The page file can not be written any more; reopen the store to go on writing. \(error)")
+    return failure
   }
 
   /// Ends checkpoints, because another page file replaces this one. Waits for a running one. The
