@@ -267,14 +267,14 @@ final class Checkpointer: Sendable {
   }
 
   /// Pauses between two slices. If writers are short of memory, the written pages are made durable
-  /// first, so that they can be evicted and writers need not wait for the checkpoint's end.
+  /// meanwhile, so that they can be evicted and writers need not wait for the checkpoint's end.
   private func relieve(_ written: inout ArraySlice<RetiredPage>) throws(TreeRingError) {
     guard evictor.heldFrameCount > share.slowPages else {
       return Platform.sleep(.microseconds(200))
     }
     // A sync cannot free frames that a reader still holds.
     if pages.heapPageCounts.dirty > share.dirtyPages {
-      if share.pages >= Self.smallHeap {
+      if share.pages >= Self.leastShare {
         if earlySync.begin(written) { written = written.suffix(0) }
       } else {
         try file.sync()
@@ -286,8 +286,9 @@ final class Checkpointer: Sendable {
     evict(napLimit: 10)
   }
 
-  /// The pages of a heap of few slices, where a sync beside the next one gains nothing.
-  private static let smallHeap = 8 * CheckpointWriter.slicePageCount
+  /// The least pages of a heap whose slices are synced beside the next ones. A smaller one has
+  /// hardly any next ones; and without a second thread tests can fail each call of a checkpoint.
+  private static let leastShare = 8 * CheckpointWriter.slicePageCount
 
   private func settle(_ outcome: CheckpointWriter.Outcome, duration: Duration) {
     evictor.noteDurable(outcome.written)

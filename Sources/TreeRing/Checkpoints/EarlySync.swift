@@ -28,7 +28,9 @@ final class EarlySync: Sendable {
         try file.sync()
         evictor.noteDurable(written)
         evictor.evict(napLimit: 10)
-      } catch {}
+      } catch {
+        // The file has kept the error: the checkpoint's own sync throws it.
+      }
       isRunning.store(false, ordering: .releasing)
     }
     return true
