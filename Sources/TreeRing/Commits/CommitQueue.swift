@@ -94,12 +94,15 @@ final class CommitQueue: Sendable {
   private let waking = DispatchQueue(label: "treering.waking")
   /// The number of the visible version, readable without the lock.
   private let visibleNumber: Atomic<CommitNumber>
+  /// Whether the visible version has rules. A hint: no order is needed.
+  private let visibleRules: Atomic<Bool>
 
   /// - Parameter recentPageLimit: the maximum number of pages that the versions before the visible
   ///   one keep.
   init(visible: Version, pins: PinTable, records: ChangeRecords, recentPageLimit: Int) {
     self.recentPageLimit = Atomic(recentPageLimit)
     visibleNumber = Atomic(visible.roots.commit)
+    visibleRules = Atomic(visible.catalog.hasRules)
     state = Monitor(State(visible: visible))
     self.pins = pins
     self.records = records
@@ -112,6 +115,9 @@ final class CommitQueue: Sendable {
   /// The number of pages by which the visible state has grown since the queue was made. Takes no
   /// lock.
   var visiblePageGrowth: Int { pageGrowth.load(ordering: .relaxed) }
+
+  /// Whether the visible version had rules just now. Takes no lock.
+  var hasRules: Bool { visibleRules.load(ordering: .relaxed) }
 
   /// The visible version.
   var visible: Version { state.withLock { $0.visible } }
@@ -180,9 +186,10 @@ final class CommitQueue: Sendable {
     }
     let newest = state.visible.roots.commit
     visibleNumber.store(newest, ordering: .releasing)
+    let hasRules = state.visible.catalog.hasRules
+    if hasRules != self.hasRules { visibleRules.store(hasRules, ordering: .relaxed) }
     var shown = Shown(
-      dropped: dropped,
-      duties: (state.visible.roots.replayByteCount, state.visible.catalog.hasRules))
+      dropped: dropped, duties: (state.visible.roots.replayByteCount, hasRules))
     if state.waiters.isEmpty { return shown }
     shown.waiters = state.waiters.filter { $0.commit <= newest }
     state.waiters.removeAll { $0.commit <= newest }

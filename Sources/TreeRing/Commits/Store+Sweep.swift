@@ -132,8 +132,9 @@ extension Store {
   /// Deletes the rows that are due in batches, until no more are left than a batch has. Called
   /// before a write. O(1) without rules, else O(log n) for each expiry.
   func sweepBacklog() throws {
+    let queue = queue
+    guard queue.hasRules, maySweep else { return }
     let visible = queue.visible
-    if visible.catalog.rules.isEmpty || !maySweep { return }
     guard try dueCount(in: visible) > Sweeper.batchRowCount else { return }
     while try sweepBatch(limit: Sweeper.batchRowCount).rowCount >= Sweeper.batchRowCount {}
   }

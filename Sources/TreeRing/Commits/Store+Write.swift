@@ -232,9 +232,8 @@ extension Store {
       return SequencedWrite(
         commit: first, ticket: try log.ticket(for: first, durability: durability))
     }
-    let notes = transaction.notes
     let writes =
-      transaction.payload.count > 0 || !notes.isEmpty || transaction.keepsEmptyCommit
+      transaction.payload.count > 0 || !transaction.notes.isEmpty || transaction.keepsEmptyCommit
     let date = writes ? try date(of: transaction, after: base.roots) : nil
     do {
       let ownDeletedCount = editor.rules.deleted.count
@@ -252,7 +251,7 @@ extension Store {
         commit: seen, ticket: try log.ticket(for: seen, durability: durability))
     }
     let replacements = try replacements(by: transaction, of: base, in: pages)
-    let ticket = try append(transaction, notes, at: date.timestamp, durability)
+    let ticket = try append(transaction, at: date.timestamp, durability)
     isSequenced = true
     let changes = recorder.changes(
       from: before, to: editor.roots.indexes, by: editor.active, replacements: replacements)
@@ -263,15 +262,14 @@ extension Store {
 
   /// Appends a finished transaction to the log.
   private func append(
-    _ transaction: Transaction, _ notes: CommitNotes, at timestamp: Timestamp,
-    _ durability: Durability
+    _ transaction: Transaction, at timestamp: Timestamp, _ durability: Durability
   ) throws(TreeRingError) -> CommitTicket {
     let number = transaction.commit
-    for tag in notes.tags {
+    for tag in transaction.notes.tags {
       try Limits.check(name: tag, of: "tag")
       try transaction.editor.setTag(tag, commit: number)
     }
-    if let key = notes.idempotencyKey {
+    if let key = transaction.notes.idempotencyKey {
       guard key.count <= Limits.nameByteCount else {
         throw TreeRingError(
           .tooLarge,
@@ -280,7 +278,7 @@ extension Store {
       }
       transaction.editor.setIdempotencyKey(key, commit: number)
     }
-    let payload = transaction.adopted?.payload ?? transaction.payload.takePayload(notes: notes)
+    let payload = transaction.adopted?.payload ?? transaction.takePayload()
     let count = transaction.adopted?.operationCount ?? transaction.payload.count
     transaction.editor.setCommit(
       number, timestamp: timestamp, operationCount: count, payloadByteCount: payload.count)

@@ -371,6 +371,12 @@ public final class Transaction: Readable, ReadableState {
     }
   }
 
+  /// Takes the payload of the finished transaction.
+  func takePayload() -> [UInt8] {
+    // A copy of notes costs as much as two locks, so none is made of those that most commits have.
+    payload.takePayload(notes: notes.isBare ? nil : notes)
+  }
+
   /// The stamp that the next operation gets.
   package var nextStamp: Stamp { payload.stamp }
 

@@ -40,10 +40,10 @@ package struct PayloadWriter {
   }
 
   /// Takes the whole payload, without copying the operations; the writer is empty afterwards.
-  mutating func takePayload(notes: CommitNotes) -> [UInt8] {
+  mutating func takePayload(notes: CommitNotes?) -> [UInt8] {
     var payload: [UInt8] = []
     swap(&payload, &bytes)
-    if !notes.isBare {
+    if let notes, !notes.isBare {
       var head: [UInt8] = []
       notes.encode(into: &head)
       payload.replaceSubrange(..<1, with: head)
