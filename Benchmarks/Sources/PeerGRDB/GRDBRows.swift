@@ -85,13 +85,15 @@ public final class GRDBObservedList: Sendable {
   }
 
   /// Commits changes and waits until their difference is known.
-  /// - Returns: the time from the commit's return to that moment, in seconds.
+  /// - Returns: the time that both take, in seconds.
   public func change(upserting rows: [PlacedRow], deleting ids: [Int]) throws -> Double {
-    try writing(pool) { db in
-      for row in rows { try Item(row).upsert(db) }
-      for id in ids { try Item.deleteOne(db, key: Int64(id)) }
+    try Clocks.wallSeconds {
+      try writing(pool) { db in
+        for row in rows { try Item(row).upsert(db) }
+        for id in ids { try Item.deleteOne(db, key: Int64(id)) }
+      }
+      try arrivals.wait()
     }
-    return try Clocks.wallSeconds { try arrivals.wait() }
   }
 
   /// The number of operations of the last difference; a move is two.
