@@ -74,16 +74,19 @@ final class StateReader: Sendable {
     while !rest.isEmpty {
       let part =
         reversed ? rest.suffix(Self.sectionEntryCount) : rest.prefix(Self.sectionEntryCount)
+      // Set by closures that do not escape: a local function would check each access at run time.
       var goesOn = true
-      func visit(_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws -> Bool {
-        goesOn = try body(key, value)
-        return goesOn
-      }
       try reading {
         if reversed {
-          try tree.forEachBackward(in: part.startIndex..<part.endIndex, visit)
+          try tree.forEachBackward(in: part.startIndex..<part.endIndex) { key, value in
+            goesOn = try body(key, value)
+            return goesOn
+          }
         } else {
-          try tree.forEach(in: part.startIndex..<part.endIndex, visit)
+          try tree.forEach(in: part.startIndex..<part.endIndex) { key, value in
+            goesOn = try body(key, value)
+            return goesOn
+          }
         }
       }
       if !goesOn { return }
