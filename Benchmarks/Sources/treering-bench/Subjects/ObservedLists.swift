@@ -1,7 +1,7 @@
-// The time of a commit until an observer on another thread knows the change of a list: the stream of
-// changes of a mapping, and GRDB's ValueObservation, which fetches all rows again and compares them
-// with the rows before. A single change is a move; ten insert, delete, move and update. The time
-// begins before the commit, since the observer may know the change before the commit returns.
+// The time of a commit until an observer on another thread knows the change of a list: the stream
+// of changes of a mapping, and GRDB's ValueObservation, which fetches all rows again and compares
+// them with the rows before. A single change is a move; ten insert, delete, move and update. The
+// time begins before the commit, since the observer may know the change before the commit returns.
 
 internal import BenchmarkHarness
 internal import BenchmarkResults
