@@ -171,7 +171,7 @@ public final class Replica: Sendable {
         // An append under way may have added entries already.
         if last <= leadership.appended.place.sequence { return true }
       }
-      let first = taking.withLock { max($0.assembly.place.sequence, leadership.sequence) + 1 }
+      let first = nextSequence
       let entries = try log.read(from: first, byteLimit: LogReader.byteCount, within: Self.wait)
       if entries.isEmpty { return try checkEnd() }
       note { $0.problem = nil }
@@ -182,9 +182,16 @@ public final class Replica: Sendable {
         note { $0.problem = text }
         Platform.sleep(.milliseconds(100))
         return true
-      case .trimmed(let first): return stop(because: LogReader.trimmed(first: first))
+      case .trimmed(let first):
+        // Another thread may have taken or appended the removed entries during the read.
+        return nextSequence >= first || stop(because: LogReader.trimmed(first: first))
       }
     }
+  }
+
+  /// The number of the first entry that this replica has neither taken nor appended.
+  private var nextSequence: UInt64 {
+    taking.withLock { max($0.assembly.place.sequence, leadership.sequence) + 1 }
   }
 
   /// Asks now and then for the end of the log.

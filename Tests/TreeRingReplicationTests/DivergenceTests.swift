@@ -171,9 +171,12 @@ final class SwitchedLog: SharedLog {
   private let current: Monitor<MemoryLog>
   /// Called after each question for the ends.
   private let asked = Monitor<(@Sendable () -> Void)?>(nil)
+  /// Called before each read.
+  private let reading = Monitor<(@Sendable () -> Void)?>(nil)
   init(_ log: MemoryLog) { current = Monitor(log) }
   func turn(to log: MemoryLog) { current.withLock { $0 = log } }
   func afterEnds(_ call: (@Sendable () -> Void)?) { asked.withLock { $0 = call } }
+  func beforeReads(_ call: (@Sendable () -> Void)?) { reading.withLock { $0 = call } }
   var log: MemoryLog { current.withLock { $0 } }
 
   var entryByteLimit: Int { log.entryByteLimit }
@@ -190,7 +193,8 @@ final class SwitchedLog: SharedLog {
   func read(
     from first: UInt64, byteLimit: Int, within limit: Duration
   ) throws(SharedLogError) -> [[UInt8]] {
-    try log.read(from: first, byteLimit: byteLimit, within: limit)
+    reading.withLock { $0 }?()
+    return try log.read(from: first, byteLimit: byteLimit, within: limit)
   }
   func trim(before first: UInt64, within limit: Duration) throws(SharedLogError) {
     try log.trim(before: first, within: limit)
