@@ -40,6 +40,7 @@ package struct PayloadWriter {
   }
 
   /// Takes the whole payload, without copying the operations; the writer is empty afterwards.
+  /// - Parameter notes: nil stands for bare ones.
   mutating func takePayload(notes: CommitNotes?) -> [UInt8] {
     var payload: [UInt8] = []
     swap(&payload, &bytes)
