@@ -26,7 +26,7 @@ struct TrimTests {
         goesOn.wait()
       }
     }
-    begun.wait()
+    try #require(begun.wait(timeout: .now() + 10) == .success)
     for number in 1...5 {
       try a.store.write { try $0.put("\(number)", for: "x", in: texts) }
     }
