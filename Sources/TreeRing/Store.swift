@@ -238,7 +238,7 @@ public final class Store: Sendable {
       let version = queue.visible
       let commit = version.roots.commit
       do throws(TreeRingError) {
-        guard let registration = try pinRegistry.add(commit: commit, creator: creator) else {
+        guard let life = try pinRegistry.add(commit: commit, creator: creator) else {
           // The followed writer's horizon has passed the visible commit; wait until a newer one is
           // visible.
           if queue.visibleCommit == commit { Platform.sleep(.milliseconds(1)) }
@@ -246,8 +246,7 @@ public final class Store: Sendable {
         }
         return Snapshot(
           pin: SnapshotPin(
-            store: self, version: version, definitions: version.catalog,
-            registration: registration))
+            store: self, version: version, definitions: version.catalog, life: life))
       } catch {
         // The horizon may have passed this commit if a newer one has become visible since.
         if queue.visibleCommit == commit { throw error }
@@ -266,17 +265,17 @@ public final class Store: Sendable {
   ) throws(TreeRingError) -> Snapshot {
     try checkOpen()
     let number = try commit(at: point)
-    let registration = try pin(number, creator: PinCreator(file: file, line: line))
+    let life = try pin(number, creator: PinCreator(file: file, line: line))
     let definitions = queue.visible.catalog
     do throws(TreeRingError) {
       return Snapshot(
         pin: SnapshotPin(
           store: self, version: try version(at: number, definitions: definitions),
-          definitions: definitions, registration: registration))
+          definitions: definitions, life: life))
     } catch {
-      pinRegistry.remove(registration.number)
+      pinRegistry.remove(life)
       // Once the pin has been dropped, the log may have changed.
-      try registration.life.check()
+      try life.check()
       throw error
     }
   }

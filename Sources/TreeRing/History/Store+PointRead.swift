@@ -56,8 +56,8 @@ extension Store {
   ) throws -> R? {
     let number = try commit(at: point)
     guard number > 0, let bucket = queue.visible.catalog.buckets[bucket] else { return nil }
-    let registration = try pin(number, creator: creator)
-    defer { pinRegistry.remove(registration.number) }
+    let life = try pin(number, creator: creator)
+    defer { pinRegistry.remove(life) }
     do {
       while true {
         let readable = try readability(ofPinned: number)
@@ -77,7 +77,7 @@ extension Store {
         }
         if try readability(ofPinned: number).bounds.epoch != readable.bounds.epoch {
           // Once the pin has been dropped, the log may have changed.
-          try registration.life.check()
+          try life.check()
           continue
         }
         if let found { return found }
@@ -88,7 +88,7 @@ extension Store {
         }
       }
     } catch {
-      try registration.life.check()
+      try life.check()
       throw error
     }
   }

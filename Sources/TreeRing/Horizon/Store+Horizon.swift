@@ -51,13 +51,13 @@ extension Store {
   /// Registers a pin before its version is looked up: from here on the horizon cannot pass it.
   func pin(
     _ number: CommitNumber, creator: PinCreator
-  ) throws(TreeRingError) -> PinRegistry.Registration {
+  ) throws(TreeRingError) -> PinLife {
     while true {
       let readable = readability()
-      let registration = try pinRegistry.add(
+      let life = try pinRegistry.add(
         commit: number, isKept: try readable.contains(number), epoch: readable.bounds.epoch,
         creator: creator)
-      if let registration { return registration }
+      if let life { return life }
     }
   }
 

@@ -16,31 +16,10 @@ public struct PinInfo: Hashable, Sendable {
   public let creator: String
 }
 
-/// The position in the program that took a snapshot. It becomes text only on request, because
-/// snapshots are taken far more often than listed.
-struct PinCreator: Sendable, CustomStringConvertible {
-  var file: String
-  var line: Int
-  var description: String { "\(file):\(line)" }
-}
-
 /// The live snapshots of a store, and the horizon they may hold back.
 final class PinRegistry: Sendable {
-  private struct Entry {
-    var commit: CommitNumber
-    var since: ContinuousClock.Instant
-    var creator: PinCreator
-    var life: PinLife
-    /// The neighbouring pins of the same commit, in the order of their creation.
-    var older: UInt64?
-    var newer: UInt64?
-  }
-
   private struct State {
-    var next: UInt64 = 0
-    private(set) var entries: [UInt64: Entry] = [:]
-    /// The newest pin of each commit.
-    private var newest: [CommitNumber: UInt64] = [:]
+    var pins = LivePins()
     /// Lower bounds: no pin has a commit below the first, and none was made before `oldestSince`.
     var oldestCommit = CommitNumber.max
     var oldestSince: ContinuousClock.Instant?
@@ -49,45 +28,36 @@ final class PinRegistry: Sendable {
     /// there was none.
     var eraseBoundaryReason: TreeRingError?
 
-    /// Adds a pin under the next number. O(1).
-    mutating func insert(_ entry: Entry) {
-      next += 1
-      var entry = entry
-      entry.older = newest.updateValue(next, forKey: entry.commit)
-      if let older = entry.older { entries[older]?.newer = next }
-      entries[next] = entry
-      oldestCommit = min(oldestCommit, entry.commit)
-      oldestSince = oldestSince ?? entry.since
+    /// Adds a pin. O(1).
+    mutating func insert(_ pin: PinLife) {
+      pins.insert(pin)
+      oldestCommit = min(oldestCommit, pin.commit)
+      oldestSince = oldestSince ?? pin.since
     }
 
-    /// Removes a pin, if it is registered. O(1).
-    mutating func remove(_ number: UInt64) {
-      guard let entry = entries.removeValue(forKey: number) else { return }
-      if let newer = entry.newer {
-        entries[newer]?.older = entry.older
-      } else {
-        newest[entry.commit] = entry.older
+    /// Throws `beyondHorizon`, or the error of the erase boundary, if a commit cannot be pinned.
+    /// - Parameters:
+    ///   - isKept: whether the commit was kept below the horizon at `epoch`.
+    /// - Returns: false if `isKept` may have changed since `epoch`.
+    func admits(
+      _ commit: CommitNumber, isKept: Bool, epoch: UInt64
+    ) throws(TreeRingError) -> Bool {
+      guard commit > 0 else { return true }
+      if commit < bounds.eraseBoundary {
+        throw TreeRingError.erasing(commit, until: bounds.eraseBoundary, eraseBoundaryReason)
       }
-      if let older = entry.older { entries[older]?.newer = entry.newer }
+      guard commit < bounds.horizon else { return true }
+      if epoch != bounds.epoch { return false }
+      guard isKept else { throw TreeRingError.beyond(bounds.horizon, commit: commit) }
+      return true
     }
 
     func limit(
       _ wanted: CommitNumber, keeping kept: Set<CommitNumber>, followed: [CommitNumber]
     ) -> CommitNumber {
-      let holding = (entries.values.map(\.commit) + followed)
+      let holding = (pins.all.map(\.commit) + followed)
         .filter { $0 >= max(bounds.horizon, 1) && !kept.contains($0) }
       return max(bounds.horizon, min(wanted, holding.min() ?? wanted))
-    }
-
-    /// The version that a pin of a commit keeps. O(1), unless there are newer pins of that commit
-    /// whose version is not set yet.
-    func version(of commit: CommitNumber) -> Version? {
-      var next = newest[commit]
-      while let number = next, let entry = entries[number] {
-        if let version = try? entry.life.version() { return version }
-        next = entry.older
-      }
-      return nil
     }
   }
 
@@ -108,65 +78,37 @@ final class PinRegistry: Sendable {
 
   var horizon: CommitNumber { bounds.horizon }
 
-  /// The entry of one pin in the registry, and the pin's life.
-  struct Registration {
-    var number: UInt64
-    var life: PinLife
-  }
-
   /// Registers a new pin.
   ///
   /// - Parameters:
   ///   - isKept: Whether the commit was kept below the horizon at `epoch`, as a tag's commit is.
-  /// - Returns: The registration, whose number `remove` takes; nil if `isKept` may have changed
-  ///   since `epoch`.
+  /// - Returns: The pin, which `remove` takes; nil if `isKept` may have changed since `epoch`.
   /// - Throws: `beyondHorizon`; `notAllowed` while a row is being erased from the past; `poisoned`
   ///   once such an erasing has failed half-way.
   func add(
     commit: CommitNumber, isKept: Bool = false, epoch: UInt64 = 0, creator: PinCreator
-  ) throws(TreeRingError) -> Registration? {
-    let since = ContinuousClock.now
-    let life = PinLife(commit: commit)
-    var refusal: TreeRingError?
-    let number = state.withLock { state -> UInt64? in
-      if commit > 0, commit < state.bounds.eraseBoundary {
-        refusal = TreeRingError.erasing(
-          commit, until: state.bounds.eraseBoundary, state.eraseBoundaryReason)
-        return nil
-      }
-      if commit > 0, commit < state.bounds.horizon {
-        if epoch != state.bounds.epoch { return nil }
-        if !isKept {
-          refusal = TreeRingError.beyond(state.bounds.horizon, commit: commit)
-          return nil
-        }
-      }
-      state.insert(Entry(commit: commit, since: since, creator: creator, life: life))
-      return state.next
+  ) throws(TreeRingError) -> PinLife? {
+    let pin = PinLife(commit: commit, creator: creator)
+    let isAdded = try state.withLock { (state) throws(TreeRingError) in
+      guard try state.admits(commit, isKept: isKept, epoch: epoch) else { return false }
+      state.insert(pin)
+      return true
     }
-    if let refusal { throw refusal }
-    return number.map { Registration(number: $0, life: life) }
+    return isAdded ? pin : nil
   }
 
-  func remove(_ registration: UInt64) {
-    // Released outside the lock, because the pin may be the last to hold its version.
-    let life = state.withLock { state in
-      defer { state.remove(registration) }
-      return state.entries[registration]?.life
-    }
-    withExtendedLifetime(life) {}
-  }
+  /// Removes a pin, if it is registered. O(1).
+  func remove(_ pin: PinLife) { state.withLock { $0.pins.remove(pin) } }
 
   /// A version of a commit that a live pin keeps; nil if there is none.
   func version(of commit: CommitNumber) -> Version? {
-    state.withLock { $0.version(of: commit) }
+    state.withLock { $0.pins.version(of: commit) }
   }
 
   /// Every live pin, the oldest commit first.
   var all: [PinInfo] {
     let now = ContinuousClock.now
-    let entries = state.withLock { Array($0.entries.values) }
-    return entries.map {
+    return state.withLock { $0.pins.all }.map {
       PinInfo(commit: $0.commit, age: now - $0.since, creator: $0.creator.description)
     }
     .sorted { ($0.commit, $1.age) < ($1.commit, $0.age) }
@@ -195,7 +137,7 @@ final class PinRegistry: Sendable {
     state.withLock { state in
       state.bounds.horizon = state.limit(wanted, keeping: kept, followed: followed)
       state.bounds.epoch += 1
-      let pinned = state.entries.values.map(\.commit) + followed
+      let pinned = state.pins.all.map(\.commit) + followed
       return KeptPoints(horizon: state.bounds.horizon, tags: kept.union(pinned))
     }
   }
@@ -214,7 +156,7 @@ final class PinRegistry: Sendable {
   /// - Returns: Whether the erase boundary was raised.
   func raiseEraseBoundary(_ commit: CommitNumber) -> Bool {
     state.withLock { state in
-      if state.entries.values.contains(where: { $0.commit < commit && $0.commit > 0 }) {
+      if state.pins.all.contains(where: { $0.commit < commit && $0.commit > 0 }) {
         return false
       }
       state.bounds.eraseBoundary = commit
@@ -250,14 +192,15 @@ final class PinRegistry: Sendable {
     return state.withLock { state in
       // This runs after every commit. Usually no pin can have passed the limit.
       guard let since = state.oldestSince, isPassed(state.oldestCommit, since) else { return [] }
-      let passed = state.entries.filter { isPassed($1.commit, $1.since) }
-      for (registration, entry) in passed {
-        state.remove(registration)
-        entry.life.end()
+      let passed = state.pins.all.filter { isPassed($0.commit, $0.since) }
+      for pin in passed {
+        state.pins.remove(pin)
+        pin.end()
       }
-      state.oldestCommit = state.entries.values.reduce(.max) { min($0, $1.commit) }
-      state.oldestSince = state.entries.values.map(\.since).min()
-      return passed.values.map(\.life)
+      let rest = state.pins.all
+      state.oldestCommit = rest.reduce(.max) { min($0, $1.commit) }
+      state.oldestSince = rest.map(\.since).min()
+      return passed
     }
   }
 }

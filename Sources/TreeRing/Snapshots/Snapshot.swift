@@ -38,19 +38,15 @@ final class SnapshotPin: ReadableState, Sendable {
   /// The definitions in force when the snapshot was taken, by which it reads indexes whatever its
   /// commit.
   let definitions: Catalog
-  private let registration: UInt64
 
-  init(
-    store: Store, version: Version, definitions: Catalog, registration: PinRegistry.Registration
-  ) {
+  init(store: Store, version: Version, definitions: Catalog, life: PinLife) {
     self.store = store
-    life = registration.life
+    self.life = life
     life.hold(version)
     self.definitions = definitions
     uncheckedReader = StateReader(
       roots: version.roots, catalog: version.catalog, pages: version.pages,
       values: ValueSource(log: store.log), life: life)
-    self.registration = registration.number
   }
 
   var roots: Roots { uncheckedReader.roots }
@@ -77,5 +73,5 @@ final class SnapshotPin: ReadableState, Sendable {
       roots: try store.trees(of: record, at: self), pin: self)
   }
 
-  deinit { store.pinRegistry.remove(registration) }
+  deinit { store.pinRegistry.remove(life) }
 }

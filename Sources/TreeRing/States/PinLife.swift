@@ -5,13 +5,26 @@ internal import TreeRingPlatform
 
 /// The validity of one pin: whether its snapshot may still be read, and the version that it keeps
 /// until its end.
-final class PinLife: Sendable {
+// Sendable: the registry uses its links under its lock, and the rest is unchanging or atomic.
+final class PinLife: @unchecked Sendable {
   /// The commit pinned.
   let commit: CommitNumber
+  /// The time at which it was made.
+  let since = ContinuousClock.now
+  /// The position in the program that made it.
+  let creator: PinCreator
+  /// Whether it is among the live pins. Under the registry's lock, as are the links.
+  @exclusivity(unchecked) var isRegistered = false
+  /// The pins before and after it in the same place of the registry.
+  @exclusivity(unchecked) var older: PinLife?
+  @exclusivity(unchecked) var newer: PinLife?
   private let isOver = Atomic<Bool>(false)
   private let held = Mutex<Version?>(nil)
 
-  init(commit: CommitNumber) { self.commit = commit }
+  init(commit: CommitNumber, creator: PinCreator) {
+    self.commit = commit
+    self.creator = creator
+  }
 
   /// Keeps a version while the snapshot lives. Keeps nothing if the pin has been dropped already,
   /// because nothing would release the version.
@@ -57,4 +70,12 @@ final class PinLife: Sendable {
         + "dropped. "
         + "Take a new one; to hold this commit for good, tag it.", commit: commit)
   }
+}
+
+/// The position in the program that took a snapshot. It becomes text only on request, because
+/// snapshots are taken far more often than listed.
+struct PinCreator: Sendable, CustomStringConvertible {
+  var file: String
+  var line: Int
+  var description: String { "\(file):\(line)" }
 }

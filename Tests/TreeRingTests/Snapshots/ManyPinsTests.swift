@@ -13,9 +13,10 @@ import Testing
       options: StoreOptions(durability: .unsynced, logger: quietLogger))
     var random = SeededGenerator(seed: 31)
     var held: [Snapshot] = []
-    for step in 0..<600 {
+    for step in 0..<1200 {
       if step % 6 == 0 { try store.put([UInt8(step % 256)], for: "row") }
-      if Bool.random(using: &random), !held.isEmpty {
+      // More are taken than given back, so that their table grows.
+      if Int.random(in: 0..<5, using: &random) < 2, !held.isEmpty {
         held.remove(at: Int.random(in: 0..<held.count, using: &random))
       } else {
         held.append(try store.snapshot())
