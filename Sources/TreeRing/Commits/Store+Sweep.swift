@@ -192,9 +192,8 @@ extension Store {
     for number in active.expiring.map(\.number) + known.map(\.number) {
       guard let roots = version.existingIndex(number) else { continue }
       let order = Tree(roots.order, pages: version.pages)
-      let first = try? version.pages.read { () throws(TreeRingError) -> Timestamp? in
-        if order.isEmpty { return nil }
-        return order.withEntry(at: 0) { key, _ in ActiveExpiry.date(ofKey: key) }
+      let first = try? version.pages.read { () throws(TreeRingError) in
+        ActiveExpiry.earliest(in: order)
       }
       if let first = first ?? nil { earliest = min(earliest ?? first, first) }
     }

@@ -1,5 +1,5 @@
-// Rows that expire: the time from a row's date to the commit that deletes it, and the writer's rate
-// while many rows are due at once.
+// Rows that expire: the time from a row's date to the commit that deletes it, and the writer's
+// commits when many rows have one date.
 
 internal import BenchmarkHarness
 internal import BenchmarkResults
@@ -34,23 +34,34 @@ let expirySweep = Subject(name: "ExpirySweep") { context in
     for measurement in [middle, slow] { try context.report.add(measurement) }
     try context.report.add(longest, bar: .absolute(1000))
   }
-  let rest = Measurement(
-    "ExpirySweep", "commits while many rows are due at once", unit: "× before", .higher)
-  let swept = Measurement(
-    "ExpirySweep", "rows due at once, deleted beside a writer", unit: "rows/s", .higher)
-  for _ in 1...context.runs {
-    let (share, rate) = try ratesAroundBurst(context, context.pick(small: 500, full: 50_000))
-    rest.add(TreeRingEngine.name, share)
-    swept.add(TreeRingEngine.name, rate)
+  for count in context.pick(small: [200, 500], full: [10_000, 50_000]) {
+    let rows = "\(count) rows of one date"
+    let rest = Measurement(
+      "ExpirySweep", "commits in the second from the date of \(rows)", unit: "× the next second",
+      .higher)
+    let longest = Measurement(
+      "ExpirySweep", "longest commit, \(rows) due", unit: "ms", .lower)
+    let swept = Measurement(
+      "ExpirySweep", "deleted beside a writer, \(rows)", unit: "rows/s", .higher)
+    for _ in 1...context.runs {
+      let burst = try burst(context, count)
+      rest.add(TreeRingEngine.name, burst.share)
+      longest.add(TreeRingEngine.name, burst.longest * 1000)
+      swept.add(TreeRingEngine.name, burst.rate)
+    }
+    // At 400,000 deletes a second, a twentieth of one is enough for 20,000.
+    try context.report.add(rest, bar: count <= 10_000 ? .absolute(0.95) : nil)
+    try context.report.add(longest)
+    try context.report.add(swept)
   }
-  try context.report.add(rest, bar: .absolute(0.95))
-  try context.report.add(swept)
 }
 
 /// The writer's progress, and its end.
 private final class Progress: Sendable {
   let isDone: Atomic<Bool>
   let commitCount = Atomic(0)
+  /// The nanoseconds of the longest commit since this was last set to 0.
+  let longest = Atomic<UInt64>(0)
   init(isDone: Bool = false) { self.isDone = Atomic(isDone) }
 }
 
@@ -106,40 +117,52 @@ private func lags(
   return lags
 }
 
-/// The rate of commits without a sync from the date of many rows until the last of them is deleted,
-/// as a part of that before the date; and the number of rows deleted per second.
-private func ratesAroundBurst(
-  _ context: Context, _ count: Int
-) throws -> (share: Double, rate: Double) {
+/// A burst of rows of one date beside a writer that does not sync.
+private struct Burst {
+  /// The commits in the second from that date on, as a part of those in the next one.
+  var share: Double
+  /// The seconds of the longest commit in the second from that date on.
+  var longest: Double
+  /// The rows deleted per second.
+  var rate: Double
+}
+
+private func burst(_ context: Context, _ count: Int) throws -> Burst {
   let folder = try context.folder()
   defer { try? context.remove(folder) }
-  let quiet = context.pick(small: 0.2, full: 2.0)
-  let begin = Date() + quiet + context.pick(small: 0.2, full: 3.0)
+  let second = context.pick(small: 0.2, full: 1.0)
+  let begin = Date() + context.pick(small: 0.3, full: 4.0)
   let store = try store(at: folder, count, from: begin, over: 0)
   let progress = Progress()
-  let rates = Mutex((share: 0.0, rate: 0.0))
+  let burst = Mutex(Burst(share: 0, longest: 0, rate: 0))
   _ = try onThreads(2) { thread in
     guard thread == 0 else { return try write(to: store, progress) }
     defer { progress.isDone.store(true, ordering: .relaxed) }
-    func rate(_ body: () throws -> Void) rethrows -> (commits: Double, seconds: Double) {
-      let first = progress.commitCount.load(ordering: .relaxed)
-      let seconds = try Clocks.wallSeconds(body)
-      let last = progress.commitCount.load(ordering: .relaxed)
-      return (Double(last - first) / seconds, seconds)
+    Thread.sleep(until: begin)
+    let start = progress.commitCount.load(ordering: .relaxed)
+    progress.longest.store(0, ordering: .relaxed)
+    let seconds = try Clocks.wallSeconds { try waitUntilEmpty(store) }
+    Thread.sleep(until: begin + second)
+    let middle = progress.commitCount.load(ordering: .relaxed)
+    let longest = progress.longest.load(ordering: .relaxed)
+    Thread.sleep(until: begin + 2 * second)
+    let end = progress.commitCount.load(ordering: .relaxed)
+    burst.withLock {
+      $0 = Burst(
+        share: Double(middle - start) / Double(end - middle), longest: Double(longest) / 1e9,
+        rate: Double(count) / seconds)
     }
-    Thread.sleep(until: begin - quiet)
-    let before = rate { Thread.sleep(until: begin) }
-    let during = try rate { try waitUntilEmpty(store) }
-    rates.withLock { $0 = (during.commits / before.commits, Double(count) / during.seconds) }
   }
   try store.close()
-  return rates.withLock { $0 }
+  return burst.withLock { $0 }
 }
 
 /// Commits single rows until the end.
 private func write(to store: Store, _ progress: Progress) throws {
   while !progress.isDone.load(ordering: .relaxed) {
+    let start = Clocks.wallNanoseconds
     try store.write { try $0.put([1], for: "n", in: counters) }
+    progress.longest.max(Clocks.wallNanoseconds - start, ordering: .relaxed)
     progress.commitCount.add(1, ordering: .relaxed)
   }
 }
