@@ -114,8 +114,7 @@ extension Store {
   func considerSweep() {
     guard maySweep else { return }
     let visible = queue.visible
-    if visible.catalog.rules.isEmpty { return }
-    guard let next = nextExpiry(in: visible) else { return }
+    guard visible.catalog.hasRules, let next = nextExpiry(in: visible) else { return }
     let now = options.clock()
     // The difference of two dates may overflow.
     let distance = next <= now ? 0 : (next.microseconds &- now.microseconds).magnitude
@@ -175,29 +174,27 @@ extension Store {
   private func nextExpiry(in version: Version) -> Timestamp? {
     let code = code.withLock { $0 }
     guard let active = try? definitions.active(for: version, code: code) else { return nil }
-    let others = version.catalog.rules.filter { active[$0.number] == nil }
-    var (known, unknown): ([IndexRecord], [IndexRecord]) = ([], [])
-    for rule in others {
+    var dates = active.expiring.compactMap { firstDate(of: $0.number, in: version) }
+    for rule in version.catalog.rules where active[rule.number] == nil {
       if (try? rule.active(code: code)) == nil {
-        unknown.append(rule)
+        guard Transaction.mayExpire([rule]) else { return nil }
       } else if rule.isExpiry {
-        known.append(rule)
+        let isBuilt = version.existingIndex(rule.number) != nil
+        let date = isBuilt ? firstDate(of: rule.number, in: version) : .init(microseconds: .min)
+        if let date { dates.append(date) }
       }
     }
-    guard Transaction.mayExpire(unknown) else { return nil }
-    if known.contains(where: { version.existingIndex($0.number) == nil }) {
-      return Timestamp(microseconds: .min)
+    return dates.min()
+  }
+
+  /// The earliest date of the rows of an expiry; nil without one.
+  private func firstDate(of number: UInt32, in version: Version) -> Timestamp? {
+    guard let roots = version.existingIndex(number) else { return nil }
+    let order = Tree(roots.order, pages: version.pages)
+    let date = try? version.pages.read { () throws(TreeRingError) in
+      ActiveExpiry.earliest(in: order)
     }
-    var earliest: Timestamp?
-    for number in active.expiring.map(\.number) + known.map(\.number) {
-      guard let roots = version.existingIndex(number) else { continue }
-      let order = Tree(roots.order, pages: version.pages)
-      let first = try? version.pages.read { () throws(TreeRingError) in
-        ActiveExpiry.earliest(in: order)
-      }
-      if let first = first ?? nil { earliest = min(earliest ?? first, first) }
-    }
-    return earliest
+    return date ?? nil
   }
 
   /// Deletes a batch, and schedules the next.
