@@ -171,8 +171,7 @@ struct ActiveExpiry: Sendable {
     return Timestamp(microseconds: Int64(bitPattern: bits ^ 1 << 63))
   }
 
-  /// The earliest date in an order tree; nil without one. Inside a read section. O(log n), without
-  /// allocating memory.
+  /// The earliest date in an order tree; nil without one. Inside a read section. O(log n).
   static func earliest(in order: Tree) -> Timestamp? {
     order.isEmpty ? nil : order.withEntry(at: 0) { key, _ in date(ofKey: key) }
   }

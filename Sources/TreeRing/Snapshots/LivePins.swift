@@ -19,11 +19,14 @@ struct LivePins {
 
   /// Removes a pin, unless that has been done. O(1).
   mutating func remove(_ pin: PinLife) {
-    guard pin.isRegistered else { return }
-    let (older, newer) = (pin.older, pin.newer)
-    older?.newer = newer
-    if let newer { newer.older = older } else { places[place(pin.commit)] = older }
-    (pin.older, pin.newer, pin.isRegistered) = (nil, nil, false)
+    guard let links = pin.links else { return }
+    links.older?.links?.newer = links.newer
+    if let newer = links.newer {
+      newer.links?.older = links.older
+    } else {
+      places[place(pin.commit)] = links.older
+    }
+    pin.links = nil
     count -= 1
   }
 
@@ -33,12 +36,12 @@ struct LivePins {
     var next = places[place(commit)]
     while let pin = next {
       if pin.commit == commit, let version = try? pin.version() { return version }
-      next = pin.older
+      next = pin.links?.older
     }
     return nil
   }
 
-  /// All pins. O(pins).
+  /// All pins, in no order. O(the most pins that there have been at a time).
   var all: [PinLife] {
     var all: [PinLife] = []
     all.reserveCapacity(count)
@@ -46,7 +49,7 @@ struct LivePins {
       var next = newest
       while let pin = next {
         all.append(pin)
-        next = pin.older
+        next = pin.links?.older
       }
     }
     return all
@@ -58,16 +61,14 @@ struct LivePins {
 
   private mutating func link(_ pin: PinLife) {
     let place = place(pin.commit)
-    pin.older = places[place]
-    pin.older?.newer = pin
-    pin.isRegistered = true
+    pin.links = PinLife.Links(older: places[place])
+    places[place]?.links?.newer = pin
     places[place] = pin
   }
 
   private mutating func grow() {
     let pins = all
     places = [PinLife?](repeating: nil, count: 2 * places.count)
-    for pin in pins { (pin.older, pin.newer) = (nil, nil) }
     // The newest pin of a place is linked last.
     for pin in pins.reversed() { link(pin) }
   }

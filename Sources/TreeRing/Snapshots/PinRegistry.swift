@@ -192,12 +192,13 @@ final class PinRegistry: Sendable {
     return state.withLock { state in
       // This runs after every commit. Usually no pin can have passed the limit.
       guard let since = state.oldestSince, isPassed(state.oldestCommit, since) else { return [] }
-      let passed = state.pins.all.filter { isPassed($0.commit, $0.since) }
+      var rest = state.pins.all
+      let passed = Array(rest[rest.partition { isPassed($0.commit, $0.since) }...])
+      rest.removeLast(passed.count)
       for pin in passed {
         state.pins.remove(pin)
         pin.end()
       }
-      let rest = state.pins.all
       state.oldestCommit = rest.reduce(.max) { min($0, $1.commit) }
       state.oldestSince = rest.map(\.since).min()
       return passed

@@ -1,23 +1,26 @@
-// The validity of a pin. Reads of a snapshot check it first.
+// The life of a pin. Reads of a snapshot check first that it has not ended.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
 
-/// The validity of one pin: whether its snapshot may still be read, and the version that it keeps
-/// until its end.
-// Sendable: the registry uses its links under its lock, and the rest is unchanging or atomic.
-final class PinLife: @unchecked Sendable {
+/// The life of one pin: its begin, whether its snapshot may still be read, and the version that it
+/// keeps until its end.
+final class PinLife: Sendable {
+  /// The neighbours of a live pin in the same place of the registry.
+  struct Links {
+    var older: PinLife?
+    var newer: PinLife?
+  }
+
   /// The commit pinned.
   let commit: CommitNumber
   /// The time at which it was made.
   let since = ContinuousClock.now
   /// The position in the program that made it.
   let creator: PinCreator
-  /// Whether it is among the live pins. Under the registry's lock, as are the links.
-  @exclusivity(unchecked) var isRegistered = false
-  /// The pins before and after it in the same place of the registry.
-  @exclusivity(unchecked) var older: PinLife?
-  @exclusivity(unchecked) var newer: PinLife?
+  // Unsafe: all use is under the registry's lock, which the compiler cannot see.
+  /// Its neighbours while it is among the live pins; otherwise nil.
+  @exclusivity(unchecked) nonisolated(unsafe) var links: Links?
   private let isOver = Atomic<Bool>(false)
   private let held = Mutex<Version?>(nil)
 

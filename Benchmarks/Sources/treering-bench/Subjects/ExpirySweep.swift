@@ -127,6 +127,7 @@ private struct Burst {
   var rate: Double
 }
 
+/// Measures a burst. If the deletes take longer than a second, so does the time that is compared.
 private func burst(_ context: Context, _ count: Int) throws -> Burst {
   let folder = try context.folder()
   defer { try? context.remove(folder) }
@@ -138,19 +139,24 @@ private func burst(_ context: Context, _ count: Int) throws -> Burst {
   _ = try onThreads(2) { thread in
     guard thread == 0 else { return try write(to: store, progress) }
     defer { progress.isDone.store(true, ordering: .relaxed) }
+    /// The commits per second while `body` runs.
+    func rate(_ body: () throws -> Void) rethrows -> Double {
+      let first = progress.commitCount.load(ordering: .relaxed)
+      let seconds = try Clocks.wallSeconds(body)
+      return Double(progress.commitCount.load(ordering: .relaxed) - first) / seconds
+    }
     Thread.sleep(until: begin)
-    let start = progress.commitCount.load(ordering: .relaxed)
     progress.longest.store(0, ordering: .relaxed)
-    let seconds = try Clocks.wallSeconds { try waitUntilEmpty(store) }
-    Thread.sleep(until: begin + second)
-    let middle = progress.commitCount.load(ordering: .relaxed)
+    var deletion = 0.0
+    let during = try rate {
+      deletion = try Clocks.wallSeconds { try waitUntilEmpty(store) }
+      Thread.sleep(until: begin + second)
+    }
     let longest = progress.longest.load(ordering: .relaxed)
-    Thread.sleep(until: begin + 2 * second)
-    let end = progress.commitCount.load(ordering: .relaxed)
+    let after = rate { Thread.sleep(forTimeInterval: second) }
     burst.withLock {
       $0 = Burst(
-        share: Double(middle - start) / Double(end - middle), longest: Double(longest) / 1e9,
-        rate: Double(count) / seconds)
+        share: during / after, longest: Double(longest) / 1e9, rate: Double(count) / deletion)
     }
   }
   try store.close()
