@@ -305,7 +305,7 @@ public final class Store: Sendable {
   }
 
   /// The number of the newest visible commit; 0 in an empty store.
-  public var newestCommit: CommitNumber { queue.visible.roots.commit }
+  public var newestCommit: CommitNumber { queue.visibleCommit }
 
   /// Waits until a commit is visible.
   /// - Throws: `closed` if the store is closed first; `cancelled` if the task is cancelled.

@@ -28,12 +28,6 @@ extension Checkpointer {
     }
   }
 
-  /// Delays the writer of the latest commit while memory or room in the file is short; see
-  /// `WriterThrottle.delay`. Called outside any lock.
-  func throttle(after pageCount: Int) {
-    throttle.delay(after: pageCount) { queueCheckpoint(.urgentCheckpoint) }
-  }
-
   /// Evicts pages as `Evictor.evict` does, unless the file is about to be closed.
   func evict(isForced: Bool = false, napLimit: Int = 100) {
     if !schedule.isClosed { evictor.evict(isForced: isForced, napLimit: napLimit) }
@@ -51,7 +45,7 @@ extension Checkpointer {
     }
   }
 
-  private func queueCheckpoint(_ work: CheckpointSchedule.Work) {
+  func queueCheckpoint(_ work: CheckpointSchedule.Work) {
     schedule.queue(work) { [weak self] in self?.runQueued() }
   }
 

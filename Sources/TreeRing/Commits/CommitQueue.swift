@@ -33,44 +33,67 @@ final class CommitQueue: Sendable {
     var recentPageCount = 0
     var sequenced: Deque<SequencedCommit> = []
     var waiters: [Waiter] = []
+    /// Whether the visible version has its lease.
+    var isVisibleKept = true
 
-    /// The sequenced commit at an index, if it is not later than `completed`.
-    func ready(_ index: Int, through completed: CommitNumber) -> ReadyCommit? {
-      guard index < sequenced.count, sequenced[index].version.roots.commit <= completed else {
-        return nil
+    /// Whether there is a sequenced commit up to this one.
+    func hasSequenced(through completed: CommitNumber) -> Bool {
+      !sequenced.isEmpty && sequenced[0].version.roots.commit <= completed
+    }
+
+    /// The oldest state that a caller may still ask for.
+    var oldest: StateID { (recent.first?.version ?? visible).roots.state }
+
+    /// Removes the versions before the visible one.
+    mutating func removeRecent() -> [Version] {
+      defer {
+        recent = []
+        recentPageCount = 0
       }
-      return ReadyCommit(
-        state: sequenced[index].version.roots.state, retired: sequenced[index].retired,
-        allocatedCount: sequenced[index].allocated.count, isLast: index == sequenced.count - 1)
+      return recent.map(\.version)
+    }
+
+    /// Makes a version visible that has its lease.
+    mutating func show(_ version: Version) {
+      visible = version
+      isVisibleKept = true
+    }
+
+    /// The visible version, with its lease: a later commit may push it out of the queue.
+    mutating func keptVisible(in pins: PinTable) -> Version {
+      if !isVisibleKept {
+        visible.keepPages(in: pins)
+        isVisibleKept = true
+      }
+      return visible
     }
   }
 
-  /// Versions that are released outside the lock. Most commits drop one, which needs no array.
-  private struct DroppedVersions {
-    private var first: Version?
-    private var others: [Version] = []
+  /// Elements of which there is one for most commits, which needs no array.
+  private struct FewElements<Element> {
+    private var first: Element?
+    private var others: [Element] = []
 
-    mutating func append(_ version: Version) {
-      if first == nil { first = version } else { others.append(version) }
+    mutating func append(_ element: Element) {
+      if first == nil { first = element } else { others.append(element) }
+    }
+
+    func forEach(_ body: (Element) -> Void) {
+      if let first { body(first) }
+      for element in others { body(element) }
     }
   }
 
   /// The rest of the work when commits have become visible.
   private struct Shown {
-    /// The versions no longer kept for recent reads.
-    var dropped: DroppedVersions
-    var duties: (replayByteCount: UInt64, hasRules: Bool)
+    /// The versions no longer kept for recent reads, to be released outside the lock.
+    var dropped = FewElements<Version>()
+    /// The pages that the commits have replaced.
+    var replaced = FewElements<ReplacedPages>()
+    /// The oldest state that a caller may still ask for.
+    var oldest = StateID(0)
+    var duties: (replayByteCount: UInt64, hasRules: Bool) = (0, false)
     var waiters: [Waiter] = []
-  }
-
-  /// A commit that is about to become visible.
-  private struct ReadyCommit: Sendable {
-    /// The state that it makes.
-    var state: StateID
-    var retired: [RetiredPage]
-    var allocatedCount: Int
-    /// Whether no other has been sequenced since.
-    var isLast: Bool
   }
 
   /// A caller that waits for a commit to be visible.
@@ -80,7 +103,7 @@ final class CommitQueue: Sendable {
   }
 
   private let state: Monitor<State>
-  /// Held while commits become visible, so that the pages of each are retired once.
+  /// Held while commits become visible and the pages that they have replaced are retired.
   private let publishing = Monitor(())
   private let pins: PinTable
   private let records: ChangeRecords
@@ -120,18 +143,27 @@ final class CommitQueue: Sendable {
   var hasRules: Bool { visibleRules.load(ordering: .relaxed) }
 
   /// The visible version.
-  var visible: Version { state.withLock { $0.visible } }
+  var visible: Version { state.withLock { $0.keptVisible(in: pins) } }
 
-  /// The visible version, and the pages that later commits have allocated so far.
+  /// The visible version, and the pages that later commits have allocated so far. Pages that it or
+  /// an earlier commit has replaced are retired by now: otherwise a checkpoint would lose them.
   var checkpointState: (visible: Version, unpublished: [PageNumber]) {
-    state.withLock { ($0.visible, $0.sequenced.flatMap(\.allocated)) }
+    publishing.withLock { _ in
+      state.withLock { ($0.keptVisible(in: pins), $0.sequenced.flatMap(\.allocated)) }
+    }
   }
 
-  /// The version that the next commit builds on.
+  /// The version that the next commit builds on. Only the writer, which makes the next commit, may
+  /// read its pages.
   var newest: Version { state.withLock { $0.sequenced.last?.version ?? $0.visible } }
 
   /// The visible version and the recent ones before it.
-  var readable: [Version] { state.withLock { $0.recent.map(\.version) + [$0.visible] } }
+  var readable: [Version] {
+    state.withLock { state in
+      for recent in state.recent { recent.version.keepPages(in: pins) }
+      return state.recent.map(\.version) + [state.keptVisible(in: pins)]
+    }
+  }
 
   /// Sets the maximum number of pages that the versions before the visible one keep; in effect from
   /// the next commit on.
@@ -148,52 +180,47 @@ final class CommitQueue: Sendable {
   func publish(
     through completed: CommitNumber
   ) -> (replayByteCount: UInt64, hasRules: Bool) {
-    let shown = publishing.withLock { _ -> Shown in
-      // Retire first, while the previous commit is still pinned as the visible one. So the replaced
-      // pages are on dead lists before the commit is visible. Otherwise a checkpoint of it would
-      // lose them.
-      var count = 0
-      var isLast = false
-      while !isLast {
-        guard let ready = state.withLock({ $0.ready(count, through: completed) }) else { break }
-        pins.retire(ready.retired, at: ready.state)
-        pageGrowth.add(ready.allocatedCount - ready.retired.count, ordering: .relaxed)
-        isLast = ready.isLast
-        count += 1
-      }
-      return state.withLock { show(count, &$0) }
+    var shown = Shown()
+    publishing.withLock { _ in
+      state.withLock { show(through: completed, &$0, &shown) }
+      shown.replaced.forEach { pins.retire($0, readableFrom: shown.oldest) }
     }
     wake(shown.waiters)
     return shown.duties
   }
 
-  /// Makes so many sequenced commits visible.
-  private func show(_ count: Int, _ state: inout State) -> Shown {
+  /// Makes every sequenced commit up to `completed` visible.
+  private func show(
+    through completed: CommitNumber, _ state: inout State, _ shown: inout Shown
+  ) {
     let recentPageLimit = recentPageLimit.load(ordering: .relaxed)
-    var dropped = DroppedVersions()
-    for _ in 0..<count {
+    var growth = 0
+    while state.hasSequenced(through: completed) {
       let next = state.sequenced.removeFirst()
       state.recent.append(RecentVersion(version: state.visible, pageCount: next.retired.count))
       state.recentPageCount += next.retired.count
       state.visible = next.version
+      state.isVisibleKept = false
+      shown.replaced.append(ReplacedPages(state: next.version.roots.state, pages: next.retired))
+      growth += next.allocated.count - next.retired.count
       records.append(next.changes, of: next.version.roots.commit)
       while state.recent.count > recentLimit || state.recentPageCount > recentPageLimit,
         let oldest = state.recent.popFirst()
       {
         state.recentPageCount -= oldest.pageCount
-        dropped.append(oldest.version)
+        shown.dropped.append(oldest.version)
       }
     }
     let newest = state.visible.roots.commit
+    pageGrowth.add(growth, ordering: .relaxed)
     visibleNumber.store(newest, ordering: .releasing)
     let hasRules = state.visible.catalog.hasRules
     if hasRules != self.hasRules { visibleRules.store(hasRules, ordering: .relaxed) }
-    var shown = Shown(
-      dropped: dropped, duties: (state.visible.roots.replayByteCount, hasRules))
-    if state.waiters.isEmpty { return shown }
+    shown.oldest = state.oldest
+    shown.duties = (state.visible.roots.replayByteCount, hasRules)
+    if state.waiters.isEmpty { return }
     shown.waiters = state.waiters.filter { $0.commit <= newest }
     state.waiters.removeAll { $0.commit <= newest }
-    return shown
   }
 
   /// Wakes the waiters. The cost to the writer does not depend on their number: it wakes a single
@@ -208,12 +235,10 @@ final class CommitQueue: Sendable {
 
   /// Releases the versions before the visible one.
   func evictRecentVersions() {
-    let dropped = state.withLock { state in
-      defer {
-        state.recent = []
-        state.recentPageCount = 0
-      }
-      return state.recent
+    let dropped = publishing.withLock { _ in
+      let (dropped, oldest) = state.withLock { state in (state.removeRecent(), state.oldest) }
+      pins.setRecent(from: oldest)
+      return dropped
     }
     withExtendedLifetime(dropped) {}
   }
@@ -221,15 +246,17 @@ final class CommitQueue: Sendable {
   /// Replaces the visible version by another version of the same commit. Releases the versions
   /// before it, which use the trees that it replaces. Nothing may be sequenced.
   func replaceVisible(by version: Version) {
-    let dropped = state.withLock { state -> [Version] in
-      precondition(
-        state.sequenced.isEmpty && state.visible.roots.commit == version.roots.commit,
-        "only another version of the same commit can take its place")
-      let old = state.recent.map(\.version) + [state.visible]
-      state.recent = []
-      state.recentPageCount = 0
-      state.visible = version
-      return old
+    let dropped = publishing.withLock { _ in
+      let dropped = state.withLock { state -> [Version] in
+        precondition(
+          state.sequenced.isEmpty && state.visible.roots.commit == version.roots.commit,
+          "only another version of the same commit can take its place")
+        let old = state.removeRecent() + [state.visible]
+        state.show(version)
+        return old
+      }
+      pins.setRecent(from: version.roots.state)
+      return dropped
     }
     withExtendedLifetime(dropped) {}
   }
@@ -251,10 +278,12 @@ final class CommitQueue: Sendable {
       guard state.withLock({ isNewest($0) }) else { return false }
       pins.pin(form.state)
       let version = make()
-      // While the base is still pinned as the visible version, as in `publish`.
-      pins.retire(retired, at: form.state)
       pageGrowth.add(growth, ordering: .relaxed)
-      state.withLock { $0.visible = version }
+      let oldest = state.withLock { state in
+        state.show(version)
+        return state.oldest
+      }
+      pins.retire(ReplacedPages(state: form.state, pages: retired), readableFrom: oldest)
       return true
     }
   }

@@ -47,7 +47,7 @@ extension Store {
         return try jointWrites.run(job) { (ticket) throws(TreeRingError) in try complete(ticket) }
       }
       // Each thread waits for room by itself, so that the others of its batch can go on.
-      engine.checkpointer?.throttle(after: sequenced.pageCount)
+      engine.throttle(after: sequenced.pageCount)
       return Written(commit: sequenced.commit, date: sequenced.date, value: ())
     }
   }

@@ -209,7 +209,7 @@ extension Store {
     let transaction = Transaction(
       editor: editor, commit: number, pending: pending, horizon: pinRegistry.horizon,
       memory: writerMemory.takePayload())
-    editor.spill = engine.checkpointer?.spill
+    editor.spill = engine.spill
     defer { transaction.end() }
     var isSequenced = false
     defer { if !isSequenced { editor.editor.discard() } }
@@ -304,9 +304,8 @@ extension Store {
     to engine: Engine
   ) -> Int {
     let (allocated, retired) = editor.editor.finish()
-    engine.pins.pin(editor.roots.state)
     let version = Version(
-      roots: editor.roots, catalog: editor.catalog, pages: engine.pages,
+      recent: editor.roots, catalog: editor.catalog, pages: engine.pages,
       reclaimer: engine.reclaimer)
     definitions.keep(editor.active, of: version, edition)
     engine.queue.append(
@@ -337,7 +336,7 @@ extension Store {
       show(through: $0, in: engine)
     }
     let engine = leaders ?? self.engine
-    defer { engine.checkpointer?.throttle(after: pageCount) }
+    defer { engine.throttle(after: pageCount) }
     if engine.queue.visibleCommit < ticket.number { show(through: log.completed, in: engine) }
   }
 

@@ -13,6 +13,11 @@ final class Engine: Sendable {
   let timeTravel: TimeTravel
   /// Writes the page file; nil for a store without one.
   let checkpointer: Checkpointer?
+  // Of the checkpointer, for every commit: it has weak references, which make counting others slow.
+  /// Delays writers.
+  private let throttle: WriterThrottle?
+  /// Writes pages of an unfinished transaction early if memory is short.
+  let spill: (@Sendable (PageEditor) throws(TreeRingError) -> Void)?
 
   init(
     pages: PageStore, pins: PinTable, reclaimer: Reclaimer, log: CommitLog, visible: Version,
@@ -22,11 +27,24 @@ final class Engine: Sendable {
     self.pins = pins
     self.reclaimer = reclaimer
     self.checkpointer = checkpointer
+    throttle = checkpointer?.throttle
+    spill =
+      if let checkpointer {
+        { (editor: PageEditor) throws(TreeRingError) -> Void in try checkpointer.spill(editor) }
+      } else {
+        nil
+      }
     records = ChangeRecords(byteLimit: budget.recordBytes)
     queue = CommitQueue(
       visible: visible, pins: pins, records: records, recentPageLimit: budget.recentPages)
     timeTravel = TimeTravel(
       pages: pages, log: log, reclaimer: reclaimer, pageLimit: budget.rebuiltPages)
+  }
+
+  /// Delays the writer of the latest commit while memory or room in the page file is short; see
+  /// `WriterThrottle.delay`. Called outside any lock.
+  func throttle(after pageCount: Int) {
+    throttle?.delay(after: pageCount) { checkpointer?.queueCheckpoint(.urgentCheckpoint) }
   }
 
   deinit {

@@ -8,18 +8,26 @@
 //
 // No list is ever searched: pins are linked in the order of their states, a list that moves
 // becomes a heap by birth, and a join moves the smaller heap into the larger. The cost does not
-// depend on the order in which pins end: O(log n) amortised for each of n pages. Every commit adds
-// a pin after the newest one and ends an old one, so both take few steps: one lookup to end a pin.
+// depend on the order in which pins end: O(log n) amortised for each of n pages.
 //
-// The newest root has a pin too: the store pins a state before it retires pages at any later one,
-// and unpins it afterwards. Only the newest state, or one that is pinned already, may be pinned.
+// The newest states need no pins. All states from the oldest *recent* one on are readable. The
+// pages that a state replaced wait in a queue until all states before it are older than that. Only
+// then do they go to a pin, or become free. So most commits never have a pin. A recent state may be
+// pinned at any time, because no page that it needs has left the queue.
 //
 // The roots that a checkpoint has written to the page file are pins as well, *kept* ones. The file
 // also holds their dead lists: a checkpoint takes an image of all dead lists, writes it, and then
 // removes the saved pages from the lists.
 
+internal import DequeModule
 internal import TreeRingLog
 internal import TreeRingPlatform
+
+/// The pages that a state has replaced.
+struct ReplacedPages: Sendable {
+  var state: StateID
+  var pages: [RetiredPage]
+}
 
 /// Pins by state, and the pages they keep.
 package final class PinTable: Sendable {
@@ -27,6 +35,8 @@ package final class PinTable: Sendable {
     var pins = PinIndex()
     var oldest: Pin?
     var newest: Pin?
+    /// The pages that recent states have replaced, in the order of these states.
+    var replaced: Deque<ReplacedPages> = []
     #if DEBUG
       /// The number of moves of pages on lists that no longer exist.
       var moveCount = 0
@@ -47,6 +57,12 @@ package final class PinTable: Sendable {
       var next = newest
       while let found = next, found.state >= state { next = found.older }
       return next
+    }
+
+    /// Adds replaced pages to the list of the newest pin that may reach them.
+    /// - Returns: The pages that no pin reaches.
+    func take(_ replaced: ReplacedPages) -> [RetiredPage] {
+      newest(below: replaced.state)?.add(replaced.pages) ?? replaced.pages
     }
 
     /// Adds a pin of a state that has none.
@@ -85,6 +101,15 @@ package final class PinTable: Sendable {
     fileprivate mutating func free(_ page: RetiredPage) {
       if page.number < PageTable.firstPrivateNumber { free.insert(Int(page.number)) }
     }
+
+    /// Adds a page that the newest kept pin before its end may reach.
+    fileprivate mutating func pass(_ page: RetiredPage, to kept: StateID?) {
+      if let kept, page.birth.state <= kept {
+        passing[kept, default: []].append(page)
+      } else {
+        free(page)
+      }
+    }
   }
 
   private let pages: PageStore
@@ -102,8 +127,8 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Keeps the root of this state readable until `unpin` has been called as often as this. Any
-  /// thread. O(1).
+  /// Keeps the root of this state readable until `unpin` has been called as often as this. The
+  /// state is pinned already, or recent. Any thread. O(pins after it).
   package func pin(_ pinned: StateID) {
     state.withLock { state in
       if let newest = state.newest, newest.state < pinned { return state.insert(pinned) }
@@ -159,9 +184,15 @@ package final class PinTable: Sendable {
           return
         }
         for page in dead + (dropped[pinned] ?? []) {
-          if let older = kept.last, page.birth.state <= older {
-            image.passing[older, default: []].append(page)
-          } else {
+          image.pass(page, to: kept.last)
+        }
+      }
+      for replaced in state.replaced {
+        let older = kept.last { $0 < replaced.state }
+        for page in replaced.pages {
+          if replaced.state <= written {
+            image.pass(page, to: older)
+          } else if page.birth.state > written {
             image.free(page)
           }
         }
@@ -204,19 +235,47 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Adds the pages that a state replaced; frees those that no pin below it reaches.
+  /// Adds the pages that a state replaced, before which no recent state is left; frees those that
+  /// no pin below it reaches.
   func retire(_ retired: [RetiredPage], at replacing: StateID) {
     if retired.isEmpty { return }
     state.withLock { state in
-      let freed: [RetiredPage]
-      if let older = state.newest(below: replacing) {
-        freed = older.add(retired)
-      } else {
-        freed = retired
-      }
+      let freed = state.take(ReplacedPages(state: replacing, pages: retired))
       pages.free(freed)
       deadCount.add(retired.count - freed.count, ordering: .relaxed)
     }
+  }
+
+  /// Adds the pages that a state replaced, which is later than those before. They stay as long as a
+  /// state before is recent, and then as long as a pin reaches them. O(log n) amortised per page.
+  /// - Parameter oldest: the oldest recent state from now on; never before that of earlier calls.
+  func retire(_ replaced: ReplacedPages, readableFrom oldest: StateID) {
+    state.withLock { state in
+      if !replaced.pages.isEmpty { state.replaced.append(replaced) }
+      let freedCount = release(upTo: oldest, &state)
+      deadCount.add(replaced.pages.count - freedCount, ordering: .relaxed)
+    }
+  }
+
+  /// Sets the oldest recent state. It never moves back.
+  func setRecent(from oldest: StateID) {
+    state.withLock { state in
+      let freedCount = release(upTo: oldest, &state)
+      deadCount.subtract(freedCount, ordering: .relaxed)
+    }
+  }
+
+  /// Takes the pages from the queue that no recent state reaches, and frees those that no pin does.
+  /// - Returns: The number of pages freed.
+  private func release(upTo oldest: StateID, _ state: inout State) -> Int {
+    var freedCount = 0
+    while let first = state.replaced.first, first.state <= oldest {
+      state.replaced.removeFirst()
+      let freed = state.take(first)
+      pages.free(freed)
+      freedCount += freed.count
+    }
+    return freedCount
   }
 
   /// Every pinned state and its number of pins, oldest first.
@@ -270,11 +329,8 @@ extension Pin {
   /// Adds retired pages to the list if the pin is young enough to reach them.
   /// - Returns: The pages that the pin does not reach.
   fileprivate func add(_ retired: [RetiredPage]) -> [RetiredPage] {
-    // The usual case: the newest pin reaches every page that the commit replaced.
-    if dead.pages.isEmpty, retired.allSatisfy({ $0.birth.state <= state }) {
-      dead = DeadPages(retired)
-      return []
-    }
+    // Usually the newest pin is far older than the commit, and reaches none.
+    if retired.allSatisfy({ $0.birth.state > state }) { return retired }
     var freed: [RetiredPage] = []
     for page in retired {
       if page.birth.state <= state { dead.append(page) } else { freed.append(page) }

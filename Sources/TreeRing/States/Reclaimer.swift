@@ -13,6 +13,11 @@ final class Reclaimer: Sendable {
   /// Held while pages are being freed, so that `drain` returns when all of them are. Empty
   /// otherwise.
   private let draining = Mutex<Ended>(Ended())
+  /// The number of running calls that will drain when they finish.
+  private let attendants = Atomic<Int>(0)
+  /// Whether anything may have ended and not been taken. Stored before `attendants` is loaded, and
+  /// loaded after an attendant has left, so that one of the two threads drains.
+  private let hasEnded = Atomic<Bool>(false)
   private let thread = DispatchQueue(label: "treering.reclaimer", qos: .utility)
 
   private struct Ended {
@@ -21,8 +26,6 @@ final class Reclaimer: Sendable {
     /// The leases whose pages the ended ones shared. They are released here one after the other, so
     /// that the end of a long chain causes no deep recursion.
     var shared: [PageLease] = []
-    /// The number of running calls that will drain when they finish.
-    var attendants = 0
     /// Whether a drain is scheduled on the thread.
     var isScheduled = false
 
@@ -55,7 +58,10 @@ final class Reclaimer: Sendable {
       if let pin { ended.pins.append(pin) }
       if !pages.isEmpty { ended.pages.append(contentsOf: pages) }
       if !shared.isEmpty { ended.shared.append(contentsOf: shared) }
-      if ended.attendants > 0 || ended.isScheduled { return false }
+      hasEnded.store(true, ordering: .sequentiallyConsistent)
+      if ended.isScheduled || attendants.load(ordering: .sequentiallyConsistent) > 0 {
+        return false
+      }
       ended.isScheduled = true
       return true
     }
@@ -63,13 +69,10 @@ final class Reclaimer: Sendable {
   }
 
   /// Frees the pages of every lease that has ended.
-  func drain() { drain { _ in } }
-
-  /// - Parameter begin: called under the lock, before the first leases are taken.
-  private func drain(_ begin: (inout Ended) -> Void) {
+  func drain() {
     draining.withLock { taken in
       ended.withLock { ended in
-        begin(&ended)
+        hasEnded.store(false, ordering: .sequentiallyConsistent)
         ended.move(to: &taken)
       }
       while true {
@@ -87,8 +90,12 @@ final class Reclaimer: Sendable {
   /// Runs `body`, which may end leases, and then drains.
   @discardableResult
   func drain<R>(after body: () -> R) -> R {
-    ended.withLock { $0.attendants += 1 }
-    defer { drain { $0.attendants -= 1 } }
+    attendants.add(1, ordering: .sequentiallyConsistent)
+    defer {
+      attendants.subtract(1, ordering: .sequentiallyConsistent)
+      // Most commits end no lease.
+      if hasEnded.load(ordering: .sequentiallyConsistent) { drain() }
+    }
     return body()
   }
 

@@ -1,6 +1,7 @@
-// A state of all trees, kept readable. A version lives as long as anything refers to it: the store
-// refers to the newest and some recent ones, each snapshot to its own. Its leases keep the pages of
-// its trees allocated, also for the states that share them.
+// A state of all trees. A version lives as long as anything refers to it: the store refers to the
+// newest and some recent ones, each snapshot to its own. Its leases keep the pages of its trees
+// allocated, also for the states that share them. A version that only the commit queue knows has no
+// lease yet, because the queue keeps the pages of all recent states together.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -14,8 +15,7 @@ package final class Version: Sendable {
   let identity = identities.add(1, ordering: .relaxed).newValue
   private static let identities = Atomic<UInt64>(0)
   let pages: PageStore
-  /// Keeps the pages of `roots`.
-  let lease: PageLease
+  private let firstLease = AtomicLazyReference<PageLease>()
   private let reclaimer: Reclaimer
   /// The version of the main line that this one was rebuilt on, directly or by further ones; nil if
   /// there is none. Its pages are among those that `lease` keeps.
@@ -29,14 +29,21 @@ package final class Version: Sendable {
     var lease: PageLease
   }
 
-  /// Creates a version of the main line of commits. It takes ownership of the caller's pin on its
-  /// commit.
+  /// Creates a version of the main line of commits for the commit queue. It has no lease.
   init(
-    roots: Roots, catalog: Catalog, pages: PageStore, reclaimer: Reclaimer, use: RootUse? = nil
+    recent roots: Roots, catalog: Catalog, pages: PageStore, reclaimer: Reclaimer
   ) {
     (self.roots, self.catalog, self.pages, self.reclaimer) = (roots, catalog, pages, reclaimer)
-    lease = PageLease(pinned: roots.state, use: use, reclaimer: reclaimer)
     origin = nil
+  }
+
+  /// Creates a version of the main line of commits. It takes ownership of the caller's pin on its
+  /// commit.
+  convenience init(
+    roots: Roots, catalog: Catalog, pages: PageStore, reclaimer: Reclaimer, use: RootUse? = nil
+  ) {
+    self.init(recent: roots, catalog: catalog, pages: pages, reclaimer: reclaimer)
+    take(PageLease(pinned: roots.state, use: use, reclaimer: reclaimer))
   }
 
   /// Creates a version in private pages, which shares pages of other versions.
@@ -47,14 +54,32 @@ package final class Version: Sendable {
   ) {
     origin = base.flatMap { $0.depth == 0 ? $0 : $0.origin }
     (self.roots, self.catalog, self.pages, self.reclaimer) = (roots, catalog, pages, reclaimer)
-    lease = PageLease(own: own, sharing: shared, reclaimer: reclaimer)
+    take(PageLease(own: own, sharing: shared, reclaimer: reclaimer))
+  }
+
+  private func take(_ lease: consuming PageLease) { _ = firstLease.storeIfNil(lease) }
+
+  /// Keeps the pages of `roots`. Every version has it that somebody besides the commit queue knows.
+  var lease: PageLease {
+    guard let lease = firstLease.load() else {
+      preconditionFailure("nothing keeps the pages of commit \(roots.commit)")
+    }
+    return lease
+  }
+
+  /// Gives the version its lease, unless it has one. The caller ensures that its state is among the
+  /// recent ones of the pin table, and that nobody else calls this at the same time.
+  func keepPages(in pins: PinTable) {
+    if firstLease.load() != nil { return }
+    pins.pin(roots.state)
+    take(PageLease(pinned: roots.state, use: nil, reclaimer: reclaimer))
   }
 
   /// In a follower: the use of the root of the writer's page file that this version was built on.
-  var use: RootUse? { lease.use }
+  var use: RootUse? { firstLease.load()?.use }
 
   /// The number of rebuilt versions that this one is built on, itself included; 0 on the main line.
-  var depth: Int { lease.depth }
+  var depth: Int { firstLease.load()?.depth ?? 0 }
 
   /// The indexes built for this version.
   var builtIndexes: [LeasedIndex] { built.withLock { $0 } }
