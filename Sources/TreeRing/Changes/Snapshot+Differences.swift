@@ -64,7 +64,7 @@ extension Snapshot {
     _ first: Snapshot, _ second: Snapshot
   ) throws(TreeRingError) -> (Snapshot, Snapshot) {
     var (first, second) = (first, second)
-    while first.pin.uncheckedReader.pages !== second.pin.uncheckedReader.pages {
+    while first.pin.pages !== second.pin.pages {
       first = try first.store.snapshot(at: .commit(first.commit))
       second = try second.store.snapshot(at: .commit(second.commit))
     }

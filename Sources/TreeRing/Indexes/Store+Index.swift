@@ -94,7 +94,7 @@ extension Store {
     if record.isText { throw TextIndex.noGroups(record.name) }
     let roots = try trees(of: record, at: pin)
     return IndexReader(
-      name: record.name, state: pin.uncheckedReader, roots: roots, decimals: record.decimals,
+      name: record.name, state: pin, roots: roots, decimals: record.decimals,
       isByFields: record.isByFields, pin: pin)
   }
 
@@ -103,7 +103,7 @@ extension Store {
   func trees(
     of record: IndexRecord, at pin: SnapshotPin
   ) throws(TreeRingError) -> IndexRoots {
-    let (version, state) = (try pin.life.version(), pin.uncheckedReader)
+    let version = try pin.life.version()
     if let existing = version.existingIndex(record.number) { return existing }
     let engine = engine
     let roots = try version.index(record.number) { (editor) throws(TreeRingError) in
@@ -118,11 +118,11 @@ extension Store {
         // Keep the version too: the lease keeps the pages of the index only, not those of its rows.
         defer { withExtendedLifetime(nearest) {} }
         let roots = try indexEditor.derive(
-          index, from: donor.roots, of: reader(of: nearest), for: state,
-          limit: max(512, state.rows.count / 8))
+          index, from: donor.roots, of: reader(of: nearest), for: pin,
+          limit: max(512, pin.rows.count / 8))
         if let roots { return (roots, donor.lease) }
       }
-      return (try indexEditor.build(index, of: state), nil)
+      return (try indexEditor.build(index, of: pin), nil)
     }
     // The next reader of this commit, or of one nearby, reuses the trees.
     if engine.pages === version.pages { engine.timeTravel.keep(version) }

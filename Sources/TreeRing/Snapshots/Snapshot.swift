@@ -28,13 +28,16 @@ public struct Snapshot: Readable, Sendable {
   package var version: Version { get throws(TreeRingError) { try pin.life.version() } }
 }
 
-/// Keeps one version readable. Its `deinit` only queues the release; the pages are freed later.
-final class SnapshotPin: ReadableState, Sendable {
+/// Keeps one version readable, and reads it; `reader` checks first that store and pin are still
+/// open. Its `deinit` only queues the release; the pages are freed later.
+///
+/// It is the reader itself, because programs take snapshots far more often than anything else
+/// makes readers.
+// Sendable: all its properties are constants of Sendable types, as those of the reader are.
+final class SnapshotPin: StateReader, ReadableState, @unchecked Sendable {
   let store: Store
   /// Holds the version until the pin ends or passes the `pinLimit`.
   let life: PinLife
-  /// Reads the version; `reader` checks first that store and pin are still open.
-  let uncheckedReader: StateReader
   /// The definitions in force when the snapshot was taken, by which it reads indexes whatever its
   /// commit.
   let definitions: Catalog
@@ -42,20 +45,18 @@ final class SnapshotPin: ReadableState, Sendable {
   init(store: Store, version: Version, definitions: Catalog, life: PinLife) {
     self.store = store
     self.life = life
-    life.hold(version)
     self.definitions = definitions
-    uncheckedReader = StateReader(
+    super.init(
       roots: version.roots, catalog: version.catalog, pages: version.pages,
       values: ValueSource(log: store.log), life: life)
+    life.hold(version)
   }
-
-  var roots: Roots { uncheckedReader.roots }
 
   var reader: StateReader {
     get throws(TreeRingError) {
       try store.checkOpen()
       try life.check()
-      return uncheckedReader
+      return self
     }
   }
 

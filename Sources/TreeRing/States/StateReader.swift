@@ -2,7 +2,8 @@
 
 internal import TreeRingLog
 
-final class StateReader: Sendable {
+// Sendable: its properties are constants of Sendable types, and so are those of its subclass.
+class StateReader: @unchecked Sendable {
   let rows: Tree
   let roots: Roots
   let catalog: Catalog
