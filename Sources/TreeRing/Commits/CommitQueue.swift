@@ -53,7 +53,7 @@ final class CommitQueue: Sendable {
       return recent.map(\.version)
     }
 
-    /// Makes a version visible that has its lease.
+    /// Makes a version that has its lease visible.
     mutating func show(_ version: Version) {
       visible = version
       isVisibleKept = true
@@ -69,7 +69,7 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// Elements of which there is one for most commits, which needs no array.
+  /// A list that needs no array for one element, as most commits have.
   private struct FewElements<Element> {
     private var first: Element?
     private var others: [Element] = []
@@ -153,11 +153,11 @@ final class CommitQueue: Sendable {
     }
   }
 
-  /// The version that the next commit builds on. Only the writer, which makes the next commit, may
-  /// read its pages.
+  /// The version that the next commit builds on. It may have no lease: only the thread that makes
+  /// the next commit may read its pages, and only until that commit is sequenced.
   var newest: Version { state.withLock { $0.sequenced.last?.version ?? $0.visible } }
 
-  /// The visible version and the recent ones before it.
+  /// The visible version and the recent ones before it, each with its lease. O(recent versions).
   var readable: [Version] {
     state.withLock { state in
       for recent in state.recent { recent.version.keepPages(in: pins) }

@@ -13,7 +13,8 @@ final class Engine: Sendable {
   let timeTravel: TimeTravel
   /// Writes the page file; nil for a store without one.
   let checkpointer: Checkpointer?
-  // Of the checkpointer, for every commit: it has weak references, which make counting others slow.
+  // Copied from the checkpointer, because every commit uses them: retaining an object that has weak
+  // references is slow.
   /// Delays writers.
   private let throttle: WriterThrottle?
   /// Writes pages of an unfinished transaction early if memory is short.

@@ -1,6 +1,7 @@
-// The pins of a pin table, by state. Beside readers each commit adds a pin and ends another, and a
-// dictionary would compute a hash for both. Commit numbers of pins are neighbours, so their lowest
-// bits spread them evenly over the places of a table. Forms of a commit are neighbours too.
+// The pins of a pin table, by state. While there are readers, each commit adds a pin and ends
+// another; a dictionary would compute a hash for both. Commit numbers of pins are neighbours, so
+// their lowest bits spread them evenly over the places of a table. Forms of a commit are neighbours
+// too.
 
 internal import TreeRingLog
 

@@ -1,10 +1,10 @@
-// Pins, and the pages that only pins keep.
+// Pins, and the pages that only recent states or pins keep.
 //
 // A page born at state B and replaced at state N belongs to the roots of the states in [B, N). It
-// is freed as soon as none of them is pinned. Each pin has a dead list: the pages whose newest
-// pinned root is this one. Pages retired at N go to the newest pin below N. When the last pin of a
-// state ends, its dead pages move to the next older pin; those born after that pin are freed. A
-// state is a commit, or a later form of one (`StateID`).
+// is freed as soon as none of them is recent or pinned. Each pin has a dead list: the pages whose
+// newest pinned root is this one. Once no state before N is recent, pages retired at N go to the
+// newest pin below N. When the last pin of a state ends, its dead pages move to the next older pin;
+// those born after that pin are freed. A state is a commit, or a later form of one (`StateID`).
 //
 // No list is ever searched: pins are linked in the order of their states, a list that moves
 // becomes a heap by birth, and a join moves the smaller heap into the larger. The cost does not
@@ -114,7 +114,7 @@ package final class PinTable: Sendable {
 
   private let pages: PageStore
   private let state = Mutex(State())
-  /// The number of pages on the lists, readable without the lock.
+  /// The number of pages on the lists and in the queue, readable without the lock.
   private let deadCount = Atomic<Int>(0)
 
   /// Creates an empty table that frees pages of this store.
@@ -128,7 +128,8 @@ package final class PinTable: Sendable {
   }
 
   /// Keeps the root of this state readable until `unpin` has been called as often as this. The
-  /// state is pinned already, or recent. Any thread. O(pins after it).
+  /// state is pinned already, or recent, or no page that it reaches has been retired. Any thread.
+  /// O(1) for a state pinned already or after all others, otherwise O(pins after it).
   package func pin(_ pinned: StateID) {
     state.withLock { state in
       if let newest = state.newest, newest.state < pinned { return state.insert(pinned) }
@@ -235,8 +236,8 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Adds the pages that a state replaced, before which no recent state is left; frees those that
-  /// no pin below it reaches.
+  /// Adds the pages that a state replaced, before which every recent state is pinned; frees those
+  /// that no pin below it reaches.
   func retire(_ retired: [RetiredPage], at replacing: StateID) {
     if retired.isEmpty { return }
     state.withLock { state in
@@ -247,8 +248,10 @@ package final class PinTable: Sendable {
   }
 
   /// Adds the pages that a state replaced, which is later than those before. They stay as long as a
-  /// state before is recent, and then as long as a pin reaches them. O(log n) amortised per page.
-  /// - Parameter oldest: the oldest recent state from now on; never before that of earlier calls.
+  /// state before is recent, and then as long as a pin reaches them. O(log n) amortised per page,
+  /// and O(pins after the state) per state.
+  /// - Parameter oldest: the oldest recent state from now on. An earlier one than that of a call
+  ///   before has no effect.
   func retire(_ replaced: ReplacedPages, readableFrom oldest: StateID) {
     state.withLock { state in
       if !replaced.pages.isEmpty { state.replaced.append(replaced) }
@@ -257,7 +260,7 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// Sets the oldest recent state. It never moves back.
+  /// Sets the oldest recent state. One before the present one has no effect.
   func setRecent(from oldest: StateID) {
     state.withLock { state in
       let freedCount = release(upTo: oldest, &state)
@@ -299,7 +302,7 @@ package final class PinTable: Sendable {
     }
   }
 
-  /// The number of pages that only pins keep. O(1), without a lock.
+  /// The number of pages that only recent states or pins keep. O(1), without a lock.
   var deadPageCount: Int { deadCount.load(ordering: .relaxed) }
 
   /// The number of pages on the lists of kept pins: the page file's roots keep them, and the file

@@ -10,13 +10,13 @@ final class Reclaimer: Sendable {
   private let pages: PageStore
   private let pins: PinTable
   private let ended = Mutex<Ended>(Ended())
-  /// Held while pages are being freed, so that `drain` returns when all of them are. Empty
+  /// Held while pages are being freed, so that `drain()` returns when all of them are. Empty
   /// otherwise.
   private let draining = Mutex<Ended>(Ended())
   /// The number of running calls that will drain when they finish.
   private let attendants = Atomic<Int>(0)
-  /// Whether anything may have ended and not been taken. Stored before `attendants` is loaded, and
-  /// loaded after an attendant has left, so that one of the two threads drains.
+  /// Whether anything may have ended and not been taken. A release sets this before it loads
+  /// `attendants`; an attendant loads it after it has left. So one of the two drains.
   private let hasEnded = Atomic<Bool>(false)
   private let thread = DispatchQueue(label: "treering.reclaimer", qos: .utility)
 
@@ -87,7 +87,8 @@ final class Reclaimer: Sendable {
     }
   }
 
-  /// Runs `body`, which may end leases, and then drains.
+  /// Runs `body`, which may end leases, and then frees what has ended, unless another thread is
+  /// freeing it already. Only `drain()` waits for that.
   @discardableResult
   func drain<R>(after body: () -> R) -> R {
     attendants.add(1, ordering: .sequentiallyConsistent)

@@ -1,7 +1,7 @@
 // A state of all trees. A version lives as long as anything refers to it: the store refers to the
 // newest and some recent ones, each snapshot to its own. Its leases keep the pages of its trees
-// allocated, also for the states that share them. A version that only the commit queue knows has no
-// lease yet, because the queue keeps the pages of all recent states together.
+// allocated, also for the states that share them. A new commit's version has no lease until
+// somebody takes it out of the commit queue, which keeps the pages of all recent states together.
 
 internal import TreeRingLog
 internal import TreeRingPlatform
@@ -59,7 +59,8 @@ package final class Version: Sendable {
 
   private func take(_ lease: consuming PageLease) { _ = firstLease.storeIfNil(lease) }
 
-  /// Keeps the pages of `roots`. Every version has it that somebody besides the commit queue knows.
+  /// Keeps the pages of `roots`. Traps for a version that only the commit queue and the writer
+  /// know.
   var lease: PageLease {
     guard let lease = firstLease.load() else {
       preconditionFailure("nothing keeps the pages of commit \(roots.commit)")
