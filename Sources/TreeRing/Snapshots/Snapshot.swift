@@ -33,7 +33,7 @@ public struct Snapshot: Readable, Sendable {
 ///
 /// It is the reader itself, because programs take snapshots far more often than anything else
 /// makes readers.
-// Sendable: all its properties are constants of Sendable types, as those of the reader are.
+// Sendable: its properties are constants of Sendable types, as those of its superclass are.
 final class SnapshotPin: StateReader, ReadableState, @unchecked Sendable {
   let store: Store
   /// Holds the version until the pin ends or passes the `pinLimit`.

@@ -67,18 +67,21 @@ private struct ModelStore {
   }
 
   /// Compares the pages in use, and the pages that an image would state, with the definition.
-  func check(_ seed: UInt64, written: CommitNumber?) {
+  func check(
+    _ seed: UInt64, written: CommitNumber?, dropping dropped: Set<CommitNumber> = []
+  ) {
     #expect(pages.livePageCount == all.count, "seed \(seed), state \(newest)")
     #expect(all.allSatisfy { pages.contains($0.page.number) }, "seed \(seed), state \(newest)")
     #expect(pins.deadPageCount == all.count { $0.end != nil }, "seed \(seed), state \(newest)")
     guard let written else { return }
-    let image = pins.image(at: StateID(written), dropping: [:])
+    let drops = Dictionary(uniqueKeysWithValues: dropped.map { (StateID($0), [RetiredPage]()) })
+    let image = pins.image(at: StateID(written), dropping: drops)
     for page in all {
       let listed = [image.unsaved, image.passing].flatMap { lists in
         lists.filter { $0.value.contains(page.page) }.map(\.key.commit)
       }
       let isReplaced = page.end.map { $0 <= written } ?? false
-      let holder = isReplaced ? kept.filter(page.isReached).max() : nil
+      let holder = isReplaced ? kept.subtracting(dropped).filter(page.isReached).max() : nil
       let isFree =
         isReplaced && holder == nil || page.end != nil && page.page.birth.commit > written
       #expect(listed == (holder.map { [$0] } ?? []), "seed \(seed), state \(newest)")
@@ -95,7 +98,6 @@ private struct ModelStore {
       var random = SeededGenerator(seed: seed)
       var store = ModelStore()
       for _ in 0..<80 {
-        var written: CommitNumber?
         switch Int.random(in: 0..<10, using: &random) {
         case 0..<5: store.advance(&random)
         case 5, 6:
@@ -120,9 +122,11 @@ private struct ModelStore {
           store.pins.keep(StateID(store.newest))
           store.kept.insert(store.newest)
         }
-        written = store.pinned.filter { $0 >= store.kept.max() ?? 0 && !store.kept.contains($0) }
-          .max()
+        let written = store.pinned.filter { $0 > store.kept.max() ?? 0 }.max()
         store.check(seed, written: written)
+        // A checkpoint drops roots that the one before has kept.
+        let dropped = store.kept.filter { _ in Bool.random(using: &random) }
+        store.check(seed, written: written, dropping: dropped)
       }
       while !store.pinned.isEmpty {
         let state = store.pinned[0]
