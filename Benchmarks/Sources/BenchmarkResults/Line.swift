@@ -13,6 +13,13 @@ public enum EngineName {
   public static let own = "TreeRing"
   /// The engine that does nothing: its figures are those of the loop without an engine.
   public static let none = "no engine"
+  /// The log without an engine: its figures are limits of engines that have such a log.
+  public static let log = "log alone"
+  /// Reads of memory, each of which waits for the one before: a look-up makes several.
+  public static let read = "dependent read"
+
+  /// Whether a name is that of an engine in the comparison.
+  public static func isCompared(_ name: String) -> Bool { ![none, log, read].contains(name) }
 }
 
 /// A line under measurement or measured.
@@ -69,6 +76,14 @@ public struct Line: Codable, Sendable {
   /// The median of an engine's samples; nil if there are none.
   public func median(_ engine: String) -> Double? { Self.median(samples[engine] ?? []) }
 
+  /// The median of the log alone, or of a dependent read, with its name; nil without samples.
+  public var limit: String? {
+    for name in [EngineName.log, EngineName.read] {
+      if let median = median(name) { return "\(name) \(format(median))" }
+    }
+    return nil
+  }
+
   public static func median(_ samples: [Double]) -> Double? {
     guard !samples.isEmpty else { return nil }
     let sorted = samples.sorted()
@@ -78,7 +93,7 @@ public struct Line: Codable, Sendable {
 
   /// The peer with the best median; nil if there is none.
   public var bestPeer: (name: String, median: Double)? {
-    let peers = samples.keys.sorted().filter { $0 != EngineName.own && $0 != EngineName.none }
+    let peers = samples.keys.sorted().filter { $0 != EngineName.own && EngineName.isCompared($0) }
       .compactMap { name in median(name).map { (name: name, median: $0) } }
     return direction == .higher
       ? peers.max { $0.median < $1.median } : peers.min { $0.median < $1.median }

@@ -36,7 +36,7 @@ struct Family {
 func engines(of lines: [Line]) -> [String] {
   var names: Set<String> = []
   for line in lines { names.formUnion(Array(line.samples.keys) + Array(line.failures.keys)) }
-  names.remove(EngineName.none)
+  names = names.filter(EngineName.isCompared)
   let known = [EngineName.own, "LMDB", "RocksDB", "LevelDB", "SQLite", "GRDB"]
   return known.filter { names.contains($0) } + names.subtracting(known).sorted()
 }

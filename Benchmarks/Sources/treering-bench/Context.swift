@@ -69,13 +69,15 @@ final class Context {
 
   /// Measures some lines: in each run all engines one after the other, each with a new store, which
   /// is removed afterwards. The runs of an engine write the same rows.
+  /// - Parameter limit: an engine without results, whose figure limits the others'.
   func eachRun(
     of lines: [Measurement], isDurable: Bool, data: Dataset, cacheByteCount: Int? = nil,
-    before: () throws -> Void = {}, measure: (_ store: OpenEngine) throws -> Void
+    limit: (any Engine.Type)? = nil, before: () throws -> Void = {},
+    measure: (_ store: OpenEngine) throws -> Void
   ) throws {
     for _ in 0..<runs {
       try before()
-      for type in engines {
+      for type in engines + (limit.map { [$0] } ?? []) {
         try attempt(type.name, lines) {
           let store = try open(
             type, isDurable: isDurable, data: data, cacheByteCount: cacheByteCount)

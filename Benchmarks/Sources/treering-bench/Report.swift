@@ -24,10 +24,10 @@ final class Measurement {
 
   func add(_ engine: String, _ value: Double) { line.samples[engine, default: []].append(value) }
 
-  /// Records a result's digest, which must equal that of every other run and engine. The engine
-  /// that does nothing has no result.
+  /// Records a result's digest, which must equal that of every other run and engine. Those that
+  /// are not compared have no result.
   func check(_ digest: UInt64, of engine: String) throws {
-    if engine == EngineName.none { return }
+    if !EngineName.isCompared(engine) { return }
     if let known = self.digest, known != digest {
       throw WrongResult("\(line.name): \(engine) computed another result than the others")
     }
@@ -61,7 +61,7 @@ final class Report {
     self.size = size
     self.runs = runs
     self.usesFixture = usesFixture
-    self.engines = engines.filter { $0 != EngineName.none }
+    self.engines = engines.filter(EngineName.isCompared)
     self.printsJSON = printsJSON
     self.into = into
   }
@@ -129,7 +129,7 @@ final class Report {
     let ratio = line.advantage.map(Self.format) ?? "–"
     let share = line.emptyShare.map { String(format: "%.0f %%", $0 * 100) } ?? "–"
     var name = line.name
-    let others = line.samples.keys.filter { !engines.contains($0) && $0 != EngineName.none }
+    let others = line.samples.keys.filter { !engines.contains($0) && EngineName.isCompared($0) }
       .sorted()
     let compared = others.compactMap { other in
       line.median(other).map { "\(other) \(Self.format($0))" }
@@ -140,6 +140,7 @@ final class Report {
     if let loop = line.sharedSyncLoop.flatMap(Line.median) {
       name += " (shared by as many threads \(Self.format(loop)))"
     }
+    if let limit = line.limit { name += " (\(limit))" }
     var bar = "–"
     if let value = line.bar, let meets = line.meetsBar {
       let sign = line.direction == .higher ? "≥" : "≤"

@@ -41,8 +41,11 @@ final class CheckpointSchedule: Sendable {
   /// The time without a commit after which writing pauses.
   private static let idleTime = Duration.milliseconds(20)
 
-  enum Work: Hashable, Sendable {
+  enum Work: UInt8, Sendable {
     case checkpoint, cheapCheckpoint, urgentCheckpoint, eviction, release
+
+    /// A bit that no other kind has.
+    fileprivate var bit: UInt8 { 1 << rawValue }
 
     /// The ratio of the pause before it to the duration of the last checkpoint, amid commits; nil
     /// for work that does not wait.
@@ -56,13 +59,15 @@ final class CheckpointSchedule: Sendable {
   }
 
   private struct State: Sendable {
-    var queued: Set<Work> = []
     var attemptCount = 0
     var lastDuration: Duration = .zero
     var lastEnd = ContinuousClock.now
     var isClosed = false
   }
   private let state = Mutex(State())
+  /// The bits of queued work. They change under the lock alone; without it they are a hint, which
+  /// spares most commits the lock while work waits.
+  private let queued = Atomic<UInt8>(0)
   /// The number of commits so far. Only compared with earlier counts, so no order is needed.
   private let commitCount = Atomic<UInt64>(0)
   /// The number of commits and of groups of edits so far. Only compared, like `commitCount`.
@@ -84,11 +89,14 @@ final class CheckpointSchedule: Sendable {
   /// Counts some edits of a transaction that may be long.
   func countEdits() { writeCount.add(1, ordering: .relaxed) }
 
+  /// Whether work is queued already, as far as a thread without the lock can tell.
+  func isQueued(_ work: Work) -> Bool { queued.load(ordering: .relaxed) & work.bit != 0 }
+
   /// Queues work, unless the same is queued already.
   /// - Parameter body: the work. It is no longer queued when it begins.
   func queue(_ work: Work, _ body: @escaping @Sendable () -> Void) {
     let start = state.withLock { state -> ContinuousClock.Instant? in
-      guard !state.isClosed, state.queued.insert(work).inserted else { return nil }
+      guard !state.isClosed, insert(work) else { return nil }
       guard let factor = work.pauseFactor else { return .now }
       return state.lastEnd + max(state.lastDuration * factor, Self.idleTime)
     }
@@ -120,7 +128,7 @@ final class CheckpointSchedule: Sendable {
   /// Queues work for the next long pause, unless the same is queued.
   /// - Parameter body: the work. Its argument tells whether the pause goes on.
   func queueWhenIdle(_ work: Work, _ body: @escaping @Sendable (() -> Bool) -> Void) {
-    let isNew = state.withLock { !$0.isClosed && $0.queued.insert(work).inserted }
+    let isNew = state.withLock { !$0.isClosed && insert(work) }
     if isNew {
       waitForPause { [weak self] isIdle in
         self?.begin(work)
@@ -140,7 +148,15 @@ final class CheckpointSchedule: Sendable {
     }
   }
 
-  private func begin(_ work: Work) { state.withLock { _ = $0.queued.remove(work) } }
+  /// Notes under the lock that work is queued.
+  /// - Returns: whether it was not queued before.
+  private func insert(_ work: Work) -> Bool {
+    queued.bitwiseOr(work.bit, ordering: .relaxed).oldValue & work.bit == 0
+  }
+
+  private func begin(_ work: Work) {
+    state.withLock { _ in _ = queued.bitwiseAnd(~work.bit, ordering: .relaxed) }
+  }
 
   /// The number of queued checkpoints that were made, were not due, or have failed.
   var attemptCount: Int { state.withLock { $0.attemptCount } }

@@ -23,7 +23,7 @@ extension Checkpointer {
     } else if replay >= CheckpointSchedule.dueReplay {
       queueCheckpoint(.checkpoint)
     }
-    if evictor.isDue {
+    if evictor.isDue, !schedule.isQueued(.eviction) {
       schedule.queue(.eviction) { [weak self] in self?.evict() }
     }
   }
@@ -46,6 +46,7 @@ extension Checkpointer {
   }
 
   func queueCheckpoint(_ work: CheckpointSchedule.Work) {
+    if schedule.isQueued(work) { return }
     schedule.queue(work) { [weak self] in self?.runQueued() }
   }
 

@@ -12,6 +12,20 @@ public protocol Readable {
 /// The snapshot or transaction behind a ``Readable``.
 public struct ReadSource {
   let state: any ReadableState
+
+  /// Calls `body` with an object, as `Readable.withObject` does.
+  @usableFromInline
+  func withObject(
+    of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> Void
+  ) throws {
+    let reader = try state.reader
+    try reader.reading {
+      guard let record = try reader.record(bucket: bucket, key: key) else { return }
+      try reader.values.withBytes(of: record.object, part: .object) {
+        try body($0, record.coder)
+      }
+    }
+  }
 }
 
 /// A state with rows and indexes. A transaction's reader ends with its next write.
@@ -39,6 +53,7 @@ extension Readable {
   }
 
   /// A row; nil if there is none of that key. O(log n).
+  @inlinable
   public func get<Row>(_ key: Key, in bucket: Bucket<Row>) throws -> Row? {
     try withObject(of: key, in: bucket.name) { bytes, coder in
       try bucket.coder.decode(bytes, coder)
@@ -53,17 +68,14 @@ extension Readable {
   /// Calls `body` with the bytes of an object, without a copy, and the version of its coder;
   /// returns nil if there is no such row. The bytes are valid inside `body` only. O(log n). An
   /// object that lies in the log is copied.
-  @inline(__always)
+  @inlinable
   public func withObject<R>(
     of key: Key, in bucket: some BucketName, _ body: (UnsafeRawBufferPointer, UInt32) throws -> R
   ) throws -> R? {
-    let (reader, name) = (try self.reader, bucket.bucketName)
-    return try reader.reading {
-      guard let record = try reader.record(bucket: name, key: key) else { return nil }
-      return try reader.values.withBytes(of: record.object, part: .object) {
-        try body($0, record.coder)
-      }
-    }
+    // Inlinable, so that callers need not look up the metadata of their `R?` for each read.
+    var result: R?
+    try readSource.withObject(of: key, in: bucket.bucketName) { result = try body($0, $1) }
+    return result
   }
 
   /// A row with its bytes; nil if there is none of that key. O(log n).

@@ -38,7 +38,8 @@ private func loadLine(
 ) throws {
   let measurement = Measurement("BulkLoad", name, unit: "rows/s", .higher)
   try context.eachRun(
-    of: [measurement], isDurable: false, data: data, cacheByteCount: cacheByteCount
+    of: [measurement], isDurable: false, data: data, cacheByteCount: cacheByteCount,
+    limit: LogAlone.self
   ) { store in
     let seconds = try Clocks.wallSeconds { try load(store.engine) }
     measurement.add(store.title, Double(data.count) / seconds)

@@ -44,7 +44,8 @@ private func commitLine(
     try context.remove(folder)
   }
   try context.eachRun(
-    of: [measurement], isDurable: isDurable, data: data, before: syncLoop
+    of: [measurement], isDurable: isDurable, data: data,
+    limit: isDurable ? nil : LogAlone.self, before: syncLoop
   ) { store in
     let engine = store.engine
     let seconds = try onThreads(writers) { writer in

@@ -38,7 +38,11 @@ let harnessRules = Subject(name: "HarnessRules") { context in
   }
   try require(own is BenchmarkError, "an error of TreeRing ends the program")
   try line.check(3, of: NoEngine.name)
-  try require(line.line.digest == "1", "the engine that does nothing has no result")
+  try line.check(4, of: LogAlone.name)
+  try require(line.line.digest == "1", "engines that are not compared have no result")
+  line.add(LogAlone.name, 9)
+  line.add(EngineName.read, 9)
+  try require(line.line.bestPeer?.name == "other", "nor are they the best peer")
 }
 
 private func require(_ isMet: Bool, _ rule: String) throws {

@@ -10,7 +10,13 @@ let randomGets = Subject(name: "RandomGets") { context in
   let one = Measurement("RandomGets", "random get, 1 reader, CPU", unit: "µs", .lower)
   let two = Measurement(
     "RandomGets", "random gets, 2 readers, CPU scaling", unit: "× 1 reader", .higher)
-  try context.eachRun(of: [one, two], isDurable: false, data: context.rows) { store in
+  try context.eachRun(
+    of: [one, two], isDurable: false, data: context.rows,
+    before: {
+      let read = try Clocks.dependentReadNanoseconds(byteCount: context.rows.logicalByteCount)
+      one.add(EngineName.read, read / 1000)
+    }
+  ) { store in
     let engine = store.engine
     try context.loadForReading(engine)
     let alone = try readers(1, of: engine, gets: gets, below: context.rows.count)
