@@ -238,15 +238,14 @@ public final class Store: Sendable {
       let version = queue.visible
       let commit = version.roots.commit
       do throws(TreeRingError) {
-        guard let life = try pinRegistry.add(commit: commit, creator: creator) else {
+        let life = try pinRegistry.add(commit: commit, version: version, creator: creator)
+        guard let life else {
           // The followed writer's horizon has passed the visible commit; wait until a newer one is
           // visible.
           if queue.visibleCommit == commit { Platform.sleep(.milliseconds(1)) }
           continue
         }
-        return Snapshot(
-          pin: SnapshotPin(
-            store: self, version: version, definitions: version.catalog, life: life))
+        return Snapshot(pin: SnapshotPin(store: self, version: version, life: life))
       } catch {
         // The horizon may have passed this commit if a newer one has become visible since.
         if queue.visibleCommit == commit { throw error }
@@ -268,10 +267,10 @@ public final class Store: Sendable {
     let life = try pin(number, creator: PinCreator(file: file, line: line))
     let definitions = queue.visible.catalog
     do throws(TreeRingError) {
+      let version = try version(at: number, definitions: definitions)
+      life.hold(version)
       return Snapshot(
-        pin: SnapshotPin(
-          store: self, version: try version(at: number, definitions: definitions),
-          definitions: definitions, life: life))
+        pin: SnapshotPin(store: self, version: version, definitions: definitions, life: life))
     } catch {
       pinRegistry.remove(life)
       // Once the pin has been dropped, the log may have changed.

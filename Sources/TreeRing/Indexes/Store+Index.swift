@@ -103,7 +103,7 @@ extension Store {
   func trees(
     of record: IndexRecord, at pin: SnapshotPin
   ) throws(TreeRingError) -> IndexRoots {
-    let version = try pin.life.version()
+    let version = try pin.version
     if let existing = version.existingIndex(record.number) { return existing }
     let engine = engine
     let roots = try version.index(record.number) { (editor) throws(TreeRingError) in

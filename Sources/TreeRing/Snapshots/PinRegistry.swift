@@ -81,14 +81,16 @@ final class PinRegistry: Sendable {
   /// Registers a new pin.
   ///
   /// - Parameters:
+  ///   - version: the version that the pin keeps; nil if it is not known yet.
   ///   - isKept: Whether the commit was kept below the horizon at `epoch`, as a tag's commit is.
   /// - Returns: The pin, which `remove` takes; nil if `isKept` may have changed since `epoch`.
   /// - Throws: `beyondHorizon`; `notAllowed` while a row is being erased from the past; `poisoned`
   ///   once such an erasing has failed half-way.
   func add(
-    commit: CommitNumber, isKept: Bool = false, epoch: UInt64 = 0, creator: PinCreator
+    commit: CommitNumber, version: Version? = nil, isKept: Bool = false, epoch: UInt64 = 0,
+    creator: PinCreator
   ) throws(TreeRingError) -> PinLife? {
-    let pin = PinLife(commit: commit, creator: creator)
+    let pin = PinLife(commit: commit, creator: creator, version: version)
     let isAdded = try state.withLock { (state) throws(TreeRingError) in
       guard try state.admits(commit, isKept: isKept, epoch: epoch) else { return false }
       state.insert(pin)

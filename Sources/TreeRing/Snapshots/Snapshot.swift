@@ -25,7 +25,7 @@ public struct Snapshot: Readable, Sendable {
   /// The store that the snapshot reads.
   package var store: Store { pin.store }
   /// The version that the snapshot reads. Throws `snapshotExpired` once the pin has been dropped.
-  package var version: Version { get throws(TreeRingError) { try pin.life.version() } }
+  package var version: Version { get throws(TreeRingError) { try pin.version } }
 }
 
 /// Keeps one version readable, and reads it; `reader` checks first that store and pin are still
@@ -36,27 +36,37 @@ public struct Snapshot: Readable, Sendable {
 // Sendable: its properties are constants of Sendable types, as those of its superclass are.
 final class SnapshotPin: StateReader, ReadableState, @unchecked Sendable {
   let store: Store
-  /// Holds the version until the pin ends or passes the `pinLimit`.
-  let life: PinLife
-  /// The definitions in force when the snapshot was taken, by which it reads indexes whatever its
-  /// commit.
-  let definitions: Catalog
+  /// The definitions in force when the snapshot was taken; nil if they are those of its commit.
+  private let newerDefinitions: Catalog?
 
-  init(store: Store, version: Version, definitions: Catalog, life: PinLife) {
+  /// - Parameters:
+  ///   - definitions: the definitions in force now; nil if they are the version's.
+  ///   - life: keeps the version until the pin ends or passes the `pinLimit`.
+  init(store: Store, version: Version, definitions: Catalog? = nil, life: PinLife) {
     self.store = store
-    self.life = life
-    self.definitions = definitions
+    newerDefinitions = definitions
     super.init(
       roots: version.roots, catalog: version.catalog, pages: version.pages,
       values: ValueSource(log: store.log), life: life)
-    life.hold(version)
   }
+
+  /// The definitions in force when the snapshot was taken, by which it reads indexes whatever its
+  /// commit.
+  var definitions: Catalog { newerDefinitions ?? catalog }
 
   var reader: StateReader {
     get throws(TreeRingError) {
       try store.checkOpen()
-      try life.check()
+      try life?.check()
       return self
+    }
+  }
+
+  /// The version that it reads. Throws `snapshotExpired` once the pin has been dropped.
+  var version: Version {
+    get throws(TreeRingError) {
+      guard let life else { preconditionFailure("a snapshot without a pin") }
+      return try life.version()
     }
   }
 
@@ -74,5 +84,5 @@ final class SnapshotPin: StateReader, ReadableState, @unchecked Sendable {
       roots: try store.trees(of: record, at: self), pin: self)
   }
 
-  deinit { store.pinRegistry.remove(life) }
+  deinit { if let life { store.pinRegistry.remove(life) } }
 }

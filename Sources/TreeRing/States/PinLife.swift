@@ -6,10 +6,10 @@ internal import TreeRingPlatform
 /// The life of one pin: its begin, whether its snapshot may still be read, and the version that it
 /// keeps until its end.
 final class PinLife: Sendable {
-  /// The neighbours of a live pin in the same place of the registry.
+  /// The neighbours of a live pin in the same place of the registry, which keeps them.
   struct Links {
-    var older: PinLife?
-    var newer: PinLife?
+    var older: Unmanaged<PinLife>?
+    var newer: Unmanaged<PinLife>?
   }
 
   /// The commit pinned.
@@ -22,11 +22,13 @@ final class PinLife: Sendable {
   /// Its neighbours while it is among the live pins; otherwise nil.
   @exclusivity(unchecked) nonisolated(unsafe) var links: Links?
   private let isOver = Atomic<Bool>(false)
-  private let held = Mutex<Version?>(nil)
+  private let held: Mutex<Version?>
 
-  init(commit: CommitNumber, creator: PinCreator) {
+  /// - Parameter version: the version to keep; nil if the commit's is not known yet.
+  init(commit: CommitNumber, creator: PinCreator, version: Version? = nil) {
     self.commit = commit
     self.creator = creator
+    held = Mutex(version)
   }
 
   /// Keeps a version while the snapshot lives. Keeps nothing if the pin has been dropped already,

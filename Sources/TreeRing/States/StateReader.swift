@@ -10,7 +10,7 @@ class StateReader: @unchecked Sendable {
   let catalog: Catalog
   let values: ValueSource
   /// For a snapshot: the validity of its pin.
-  private let life: PinLife?
+  let life: PinLife?
   /// For a transaction: the counts of reads under way and of writes.
   private let reads: TransactionReads?
   private let edition: Int
