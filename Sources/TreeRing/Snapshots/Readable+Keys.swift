@@ -5,6 +5,7 @@ public import TreeRingLog
 
 extension Readable {
   /// The row whose key is a value; nil if there is none. O(log n).
+  @inlinable
   @_disfavoredOverload
   public func get<Row>(_ key: some KeyConvertible, in bucket: Bucket<Row>) throws -> Row? {
     try get(Key(key), in: bucket)
@@ -12,6 +13,7 @@ extension Readable {
 
   /// Several rows, in the order of the values that are their keys; nil where there is none.
   /// O(log n) each.
+  @inlinable
   @_disfavoredOverload
   public func get<Row>(_ keys: [some KeyConvertible], in bucket: Bucket<Row>) throws -> [Row?] {
     try keys.map { try get(Key($0), in: bucket) }

@@ -61,6 +61,7 @@ extension Readable {
   }
 
   /// Several rows, in the order of the keys; nil where there is none. O(log n) each.
+  @inlinable
   public func get<Row>(_ keys: [Key], in bucket: Bucket<Row>) throws -> [Row?] {
     try keys.map { try get($0, in: bucket) }
   }
