@@ -88,7 +88,31 @@ struct IsolationConcurrencyTests {
     ("checkpoint", { try $0.checkpoint() }),
     ("statistics", { _ = try $0.statistics() }),
     ("compaction", { try $0.compact(to: .keeping(.last(commits: 20))) }),
+    ("eviction", { store in store.reclaimer.drain { store.queue.evictRecentVersions() } }),
+    (
+      "recent states",
+      { store in
+        for version in store.queue.readable { try checkMoney(of: version) }
+      }
+    ),
   ]
+
+  /// Reads a version that only its lease keeps. Its pages must not have become those of others.
+  private static func checkMoney(of version: Version) throws {
+    var sum = 0
+    try version.pages.reading {
+      try Tree(version.roots.rows, pages: version.pages).forEach { _, value in
+        guard case .inline(let object) = try RowRecord(value).object else {
+          throw WrongHistory("a row of commit \(version.roots.commit) is not in its page")
+        }
+        sum += try accounts.coder.decode(object, 0).balance
+        return true
+      }
+    }
+    if sum != (version.roots.rows.count == 0 ? 0 : 100 * accountCount) {
+      throw WrongHistory("commit \(version.roots.commit) has \(sum) of the money")
+    }
+  }
 
   @Test(
     "All reads fit one order of the commits", arguments: seeds(1...3), [true, false])
