@@ -25,13 +25,6 @@ public enum Clocks {
     return Double(threadNanoseconds - start) / 1e9
   }
 
-  /// The nanoseconds of a read of memory that waits for the one before, among so many bytes.
-  public static func dependentReadNanoseconds(byteCount: Int) throws -> Double {
-    let nanoseconds = benchmark_dependent_read_nanoseconds(byteCount, 1_000_000)
-    guard nanoseconds >= 0 else { throw BenchmarkError("there is no memory for dependent reads") }
-    return nanoseconds
-  }
-
   /// The rate of synced appends to a bare file, per second: the yardstick of durable commits.
   /// Several threads share syncs, as the writers of a log with group commit do.
   public static func syncedAppendsPerSecond(

@@ -7,7 +7,7 @@ public enum Direction: String, Codable, Sendable {
   case higher, lower
 }
 
-/// The names of engines that results treat apart.
+/// The names of engines and of limits that results treat apart.
 public enum EngineName {
   /// The engine that the other engines, the peers, are compared with.
   public static let own = "TreeRing"

@@ -33,7 +33,8 @@ public struct Snapshot: Readable, Sendable {
 ///
 /// It is the reader itself, because programs take snapshots far more often than anything else
 /// makes readers.
-// Sendable: its properties are constants of Sendable types, as those of its superclass are.
+// Sendable: its properties are constants of Sendable types, as those of its superclass are. With a
+// superclass, the compiler does not check that.
 final class SnapshotPin: StateReader, ReadableState, @unchecked Sendable {
   let store: Store
   /// The definitions in force when the snapshot was taken; nil if they are those of its commit.

@@ -1,5 +1,4 @@
 // The clocks and counters of the system that benchmarks read.
-#include <stddef.h>
 #include <stdint.h>
 
 /// Processor time of the calling thread, in nanoseconds.
@@ -16,9 +15,5 @@ double benchmark_sync_loop(const char *path, int size, int count);
 double benchmark_shared_sync_loop(const char *path, int size, int count, int threads);
 /// Makes what was written to a file durable. Returns 0 if it is.
 int benchmark_sync(int descriptor);
-/// The processor's nanoseconds of one of `count` reads of memory, of cache lines in random order of
-/// so many bytes in huge pages. Each read waits for the one before, so nothing hides its latency.
-/// Negative if there is no memory.
-double benchmark_dependent_read_nanoseconds(size_t bytes, int count);
 /// Calls a function. Programs that count instructions count those of this call.
 void benchmark_measured(void (*body)(void *), void *context);

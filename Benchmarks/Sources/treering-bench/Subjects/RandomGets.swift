@@ -13,7 +13,7 @@ let randomGets = Subject(name: "RandomGets") { context in
   try context.eachRun(
     of: [one, two], isDurable: false, data: context.rows,
     before: {
-      let read = try Clocks.dependentReadNanoseconds(byteCount: context.rows.logicalByteCount)
+      let read = Clocks.dependentReadNanoseconds(byteCount: context.rows.logicalByteCount)
       one.add(EngineName.read, read / 1000)
     }
   ) { store in

@@ -12,7 +12,7 @@ let rankSelect = Subject(name: "RankSelect") { context in
     "path of a row of a list, CPU", "row at a path of a list, CPU",
   ].map { Measurement("RankSelect", $0, unit: "ns", .lower) }
   for _ in 0..<context.runs {
-    let read = try Clocks.dependentReadNanoseconds(byteCount: context.rows.logicalByteCount)
+    let read = Clocks.dependentReadNanoseconds(byteCount: context.rows.logicalByteCount)
     for line in lines { line.add(EngineName.read, read) }
     let store = try ordered(context.rows)
     try measurePositions(context, store, rank: lines[0], select: lines[1])
