@@ -89,9 +89,10 @@ final class CheckpointSchedule: Sendable {
   /// Counts some edits of a transaction that may be long.
   func countEdits() { writeCount.add(1, ordering: .relaxed) }
 
-  /// Whether work is queued already, as far as a thread without the lock can tell. A checkpoint that
-  /// begins takes the locks under which commits become visible and writers begin to wait, before it
-  /// looks whether it is due. So one that such a writer still finds queued will see its commit.
+  /// Whether work is queued already, as far as a thread without the lock can tell. A checkpoint
+  /// that begins takes the locks under which commits become visible and writers begin to wait,
+  /// before it looks whether it is due. So one that such a writer still finds queued will see its
+  /// commit.
   func isQueued(_ work: Work) -> Bool { queued.load(ordering: .relaxed) & work.bit != 0 }
 
   /// Queues work, unless the same is queued already.
