@@ -37,10 +37,15 @@ extension Checkpointer {
     let use = pageUse
     file.limitReserve(to: use.bound)
     throttle.setRoom(use.room)
-    pages.limitGrowth(to: use.live > evictor.share.pages ? use.bound : 0)
+    limitGrowth(use)
     source.withLock { source in
       source?.queue.limitRecentPages(to: min(budget.recentPages, max(256, use.live / 8)))
     }
+  }
+
+  /// Lets pages have new numbers up to the file's bound, if they do not all fit in memory.
+  func limitGrowth(_ use: PageUse) {
+    pages.limitGrowth(to: use.live > evictor.share.pages ? use.bound : 0)
   }
 
   /// The number of pages that may die between the last checkpoint and the end of the next one.

@@ -16,7 +16,7 @@ extension StateEditor {
     if !rules.unknown.isEmpty { try rules.checkKnown(reference.name, deletes: false) }
     return try RowTreeKey.with(bucket: reference.number, key: key) {
       (treeKey) throws(TreeRingError) in
-      var place = editor.find(treeKey, in: roots.rows)
+      var place = editor.find(treeKey, in: &roots.rows)
       var new = RowRecord(
         written: stamp, created: stamp, touched: 0, coder: coder, object: .inline(object),
         metadata: nil)
@@ -32,7 +32,7 @@ extension StateEditor {
       }
       if !isKnown(reference) {
         add(reference)
-        place = editor.find(treeKey, in: roots.rows)
+        place = editor.find(treeKey, in: &roots.rows)
       }
       withBytes(of: new) { _ = editor.put(&roots.rows, at: place, key: treeKey, value: $0) }
       if deletedAt != 0 { _ = editor.remove(&roots.tombstones, key: treeKey) }

@@ -65,6 +65,16 @@ final class StateEditor {
     return try found.map { (bytes) throws(TreeRingError) in try RowRecord(bytes) }
   }
 
+  /// The record of a row that is about to change, as `row` returns it.
+  func rowToChange(
+    bucket: UInt32, key: UnsafeRawBufferPointer
+  ) throws(TreeRingError) -> RowRecord? {
+    let found = RowTreeKey.with(bucket: bucket, key: key) {
+      editor.find($0, in: &roots.rows)?.value
+    }
+    return try found.map { (bytes) throws(TreeRingError) in try RowRecord(bytes) }
+  }
+
   /// The commit that last wrote or deleted a row; 0 if it never was.
   func lastWritten(bucket: UInt32, key: UnsafeRawBufferPointer) throws(TreeRingError)
     -> CommitNumber
@@ -92,7 +102,7 @@ final class StateEditor {
     _ change: RowChange<StoredValue>, in reference: BucketReference, key: UnsafeRawBufferPointer,
     at stamp: Stamp
   ) throws(TreeRingError) -> CommitNumber? {
-    let old = try row(bucket: reference.number, key: key)
+    let old = try rowToChange(bucket: reference.number, key: key)
     if old == nil, case .delete = change { return nil }
     let new = try change.successor(of: old, at: stamp)
     return try replace(old, by: new, at: stamp.commit, in: reference, key: key)

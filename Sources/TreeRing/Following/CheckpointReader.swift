@@ -28,16 +28,27 @@ final class CheckpointReader: Sendable {
 
   /// A supply that fetches the pages of a root from the file.
   func makeSupply() -> PageSupply {
-    PageSupply(damage: { [self] in
-      file?.damaged("page \($1) is not what was written: \($0)", page: $1)
-        ?? TreeRingError(
-          .corruption, "Page \($1) is not what was written: \($0). \(PageFile.remedy)", file: path)
-    }) { [self] (number, birth) throws(TreeRingError) in
-      guard let file else {
-        throw TreeRingError(
-          .notFound, "The store's page file is gone. Open the store again.", file: path)
+    PageSupply(
+      damage: { [self] in
+        file?.damaged("page \($1) is not what was written: \($0)", page: $1)
+          ?? TreeRingError(
+            .corruption, "Page \($1) is not what was written: \($0). \(PageFile.remedy)",
+            file: path)
+      },
+      read: { [self] (number, birth, bytes) throws(TreeRingError) in
+        let bytes = UnsafeMutableRawBufferPointer(page: bytes)
+        try presentFile.read(number, birth: birth, into: bytes)
       }
-      return try file.fetch(number, birth: birth)
+    ) { [self] (number, birth) throws(TreeRingError) in
+      try presentFile.fetch(number, birth: birth)
+    }
+  }
+
+  private var presentFile: PageFile {
+    get throws(TreeRingError) {
+      if let file { return file }
+      throw TreeRingError(
+        .notFound, "The store's page file is gone. Open the store again.", file: path)
     }
   }
 

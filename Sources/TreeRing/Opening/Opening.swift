@@ -157,8 +157,9 @@ struct Opening: Sendable {
   ) throws(TreeRingError) -> Parts {
     // Pages beyond the file's end cannot be read, so they count neither as used nor as free.
     let bound = try file.pageBound()
+    var blobPages: [PageNumber] = []
     let retained = try RetainedRoot.decode(
-      try file.readBlob(meta.roots), below: min(bound, meta.pageBound))
+      try file.readBlob(meta.roots, addingPagesTo: &blobPages), below: min(bound, meta.pageBound))
     guard let newest = retained.last, newest.roots.commit == meta.position.commit else {
       throw TreeRingError(
         .corruption, "The page file's roots do not match its meta; it is rebuilt from the log.",
@@ -173,7 +174,8 @@ struct Opening: Sendable {
     }
     let pages = makePages(file)
     var free = BitSet(
-      words: try FreeMap.decode(try file.readBlob(meta.free), below: meta.pageBound))
+      words: try FreeMap.decode(
+        try file.readBlob(meta.free, addingPagesTo: &blobPages), below: meta.pageBound))
     guard UInt64(free.count) + meta.livePageCount + 1 == UInt64(meta.pageBound) else {
       throw TreeRingError(
         .corruption,
@@ -201,9 +203,7 @@ struct Opening: Sendable {
     state.ledger.entries = retained.map {
       RootLedger.Entry(roots: $0.roots, lists: $0.deadLists)
     }
-    state.blobs = [
-      (meta.sequence, try file.pages(of: meta.roots) + (try file.pages(of: meta.free)))
-    ]
+    state.blobs = [(meta.sequence, blobPages)]
     let catalog = try pages.read { () throws(TreeRingError) in
       try Catalog(Tree(newest.roots.catalog, pages: pages))
     }
@@ -240,6 +240,7 @@ struct Opening: Sendable {
     var parts = start
     let newest = log.sequenced
     var pauses = true
+    if let checkpointer = parts.checkpointer { checkpointer.limitGrowth(checkpointer.pageUse) }
     while parts.version.roots.commit < newest {
       parts.version = try replay(log, parts, through: newest, pauses: pauses) { commit in
         progress?(OpeningProgress(reason: reason, commit: commit, newest: newest))

@@ -37,9 +37,18 @@ extension PageFile {
   /// Reads the bytes of a blob. O(bytes).
   /// - Throws: `corruption` if a page of it is not as it was written.
   package func readBlob(_ blob: BlobReference) throws(TreeRingError) -> [UInt8] {
+    var numbers: [PageNumber] = []
+    return try readBlob(blob, addingPagesTo: &numbers)
+  }
+
+  /// Reads the bytes of a blob, and adds its pages to a list in the order of the chain.
+  func readBlob(
+    _ blob: BlobReference, addingPagesTo numbers: inout [PageNumber]
+  ) throws(TreeRingError) -> [UInt8] {
     var bytes: [UInt8] = []
-    try walk(blob) { _, payload in
+    try walk(blob) { number, payload in
       bytes.append(contentsOf: payload)
+      numbers.append(number)
     }
     return bytes
   }
@@ -62,12 +71,12 @@ extension PageFile {
     guard blob.byteCount <= size else {
       throw damaged("a blob of \(blob.byteCount) bytes in a file of \(size)", page: blob.page)
     }
-    let buffer = PageBuffer()
+    let buffer = PageBuffer(isCleared: false)
     let image = UnsafeRawBufferPointer(buffer.bytes)
     var number = blob.page
     // Exactly as many steps as the length requires, wherever the chain leads.
     for position in 0..<blob.pageCount {
-      try read(number, into: buffer)
+      try read(number, into: buffer.bytes)
       let location = ListPage.Location(of: blob, position: position, number: number)
       if let flaw = ListPage.flaw(in: image, at: location) {
         throw damaged("list page \(number) is not what was written: \(flaw)", page: number)

@@ -139,13 +139,23 @@ package final class PageFile: Sendable {
     _ number: PageNumber, birth: PageBirth
   ) throws(TreeRingError) -> UnsafeMutableRawPointer {
     let image = PageBuffer(isCleared: false)
-    try read(number, into: image)
+    try read(number, birth: birth, into: image.bytes)
+    return try map.mapChunk(of: number)
+  }
+
+  /// Reads a page of a tree from the file and checks it. O(page).
+  /// - Parameters:
+  ///   - birth: The birth that the referring entry states.
+  ///   - bytes: Memory for a page, aligned to 8.
+  func read(
+    _ number: PageNumber, birth: PageBirth, into bytes: UnsafeMutableRawBufferPointer
+  ) throws(TreeRingError) {
+    try read(number, into: bytes)
     if let flaw = PageImage.flaw(
-      in: UnsafeRawBufferPointer(image.bytes), number: number, birth: birth)
+      in: UnsafeRawBufferPointer(bytes), number: number, birth: birth)
     {
       throw damaged("page \(number) is not what was written: \(flaw)", page: number)
     }
-    return try map.mapChunk(of: number)
   }
 
   /// The numbers of a range whose slots hold no page of a tree that was born after a state. A slot
@@ -225,11 +235,13 @@ package final class PageFile: Sendable {
   package func close() { file.close() }
 
   /// Reads a page's slot.
-  func read(_ number: PageNumber, into image: borrowing PageBuffer) throws(TreeRingError) {
+  func read(
+    _ number: PageNumber, into bytes: UnsafeMutableRawBufferPointer
+  ) throws(TreeRingError) {
     guard number > 0, number <= PageFileLayout.maxPageNumber else {
       throw damaged("there can be no page \(number)", page: number)
     }
-    let count = try file.read(into: image.bytes, at: PageFileLayout.offset(of: number))
+    let count = try file.read(into: bytes, at: PageFileLayout.offset(of: number))
     guard count == PageLayout.pageByteCount else {
       throw damaged("the file ends before page \(number)", page: number)
     }
@@ -237,10 +249,12 @@ package final class PageFile: Sendable {
 
   /// A supply that fetches the pages of this file.
   func makeSupply() -> PageSupply {
-    PageSupply(damage: { self.damaged("page \($1) is not what was written: \($0)", page: $1) }) {
-      (number, birth) throws(TreeRingError) in
-      try self.fetch(number, birth: birth)
-    }
+    PageSupply(
+      damage: { self.damaged("page \($1) is not what was written: \($0)", page: $1) },
+      read: { (number, birth, bytes) throws(TreeRingError) in
+        try self.read(number, birth: birth, into: UnsafeMutableRawBufferPointer(page: bytes))
+      }
+    ) { (number, birth) throws(TreeRingError) in try self.fetch(number, birth: birth) }
   }
 
   func damaged(_ flaw: String, page number: PageNumber) -> TreeRingError {
@@ -250,6 +264,13 @@ package final class PageFile: Sendable {
   private func damaged(_ flaw: String, at offset: UInt64) -> TreeRingError {
     TreeRingError(
       .corruption, "The page file is damaged: \(flaw). \(Self.remedy)", file: path, offset: offset)
+  }
+}
+
+extension UnsafeMutableRawBufferPointer {
+  /// The bytes of a page.
+  init(page: UnsafeMutableRawPointer) {
+    self.init(start: page, count: PageLayout.pageByteCount)
   }
 }
 

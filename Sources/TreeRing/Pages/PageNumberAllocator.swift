@@ -110,14 +110,13 @@ package struct PageNumberAllocator: Sendable {
     return next
   }
 
-  /// Adds new numbers up to the end of a word; nil if none may be added. While numbers are
-  /// withheld, those that inspections find come first.
+  /// Adds new numbers up to the end of a word; nil if none may be added.
   /// - Returns: The first of their places.
   private mutating func newRun() -> Int? {
     let start = place(next)
     let count = PageNumber(64 - (start & 63))
     let limit = min(growthLimit, end)
-    guard next < limit, count <= limit - next, withheld.count == 0 else { return nil }
+    guard next < limit, count <= limit - next else { return nil }
     next += count
     for place in start..<start + Int(count) { available.insert(place) }
     return start

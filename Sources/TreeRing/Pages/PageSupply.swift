@@ -17,10 +17,15 @@ package final class PageSupply: Sendable {
   typealias Fetch =
     @Sendable (PageNumber, PageBirth) throws(TreeRingError) -> UnsafeMutableRawPointer
 
+  /// Reads and checks a page's bytes as `Fetch` does, but into the caller's memory.
+  typealias Read =
+    @Sendable (PageNumber, PageBirth, UnsafeMutableRawPointer) throws(TreeRingError) -> Void
+
   /// Makes the error for a damaged page from its flaw, in words, and its number.
   typealias Damage = @Sendable (String, PageNumber) -> TreeRingError
 
   private let fetch: Fetch
+  private let read: Read?
   private let damage: Damage
   private struct Failures {
     var latest: TreeRingError?
@@ -33,13 +38,15 @@ package final class PageSupply: Sendable {
   private let substituteAddress: UInt
 
   /// Creates a supply that calls `fetch`, and makes its own errors with `damage`.
+  /// - Parameter read: nil if pages can only be fetched.
   init(
     damage: @escaping Damage = {
       TreeRingError(
         .corruption, "Page \($1) is not what was written: \($0). Run `treering verify`.")
-    }, _ fetch: @escaping Fetch
+    }, read: Read? = nil, _ fetch: @escaping Fetch
   ) {
     self.fetch = fetch
+    self.read = read
     self.damage = damage
     let bytes = UnsafeMutableRawPointer.allocate(
       byteCount: PageLayout.pageByteCount, alignment: 8)
@@ -83,6 +90,18 @@ package final class PageSupply: Sendable {
     } catch {
       return (refuse(error), false)
     }
+  }
+
+  /// Reads a page into the caller's memory.
+  /// - Returns: Whether that succeeded. A failure is not counted: `fetchPage` will find its cause.
+  func readPage(
+    _ number: PageNumber, birth: PageBirth, into bytes: UnsafeMutableRawPointer
+  ) -> Bool {
+    guard let read else { return false }
+    do {
+      try read(number, birth, bytes)
+      return true
+    } catch { return false }
   }
 
   /// Counts a page as a failed fetch because of a flaw, and returns the substitute.

@@ -116,9 +116,15 @@ struct PageTable: @unchecked Sendable {
   /// The child at an index of an inner page.
   @inline(__always)
   func child(of page: Page, at index: Int) -> Page {
+    childInMemory(of: page, at: index) ?? fetch(page.child(at: index), below: page)
+  }
+
+  /// The child at an index of an inner page; nil if it is not in memory.
+  @inline(__always)
+  func childInMemory(of page: Page, at index: Int) -> Page? {
     countVisit()
     guard let bytes = UnsafeMutableRawPointer(bitPattern: address(page.children[index])) else {
-      return fetch(page.child(at: index), below: page)
+      return nil
     }
     let child = Page(bytes: bytes)
     // One level a step, so that every descent ends, whatever a page file states.
@@ -177,6 +183,21 @@ struct PageTable: @unchecked Sendable {
     }
     setIfAbsent(number, to: bytes)
     return page
+  }
+
+  /// Reads the child at an index of an inner page into the caller's memory, and checks it as a
+  /// fetch does. The child gets no address.
+  /// - Returns: nil if it cannot be read. That is no failed fetch, but a fetch will probably fail.
+  func readChild(
+    of page: Page, at index: Int, into bytes: UnsafeMutableRawPointer
+  ) -> Page? {
+    let reference = page.child(at: index)
+    let child = Page(bytes: bytes)
+    guard let supply = supply?.takeUnretainedValue(), page.number != 0,
+      supply.readPage(reference.page, birth: reference.birth, into: bytes),
+      flaw(in: child, named: reference, below: page) == nil
+    else { return nil }
+    return child
   }
 
   /// The flaw, in words, of a sound page that contradicts its reference or the file's size; nil if
@@ -258,12 +279,15 @@ struct PageTable: @unchecked Sendable {
 
   /// Adds the blocks up to this one, without a gap. The caller holds the page store's lock.
   func addBlocks(through place: Int) {
-    var index = place
+    if blocks[place].load(ordering: .relaxed) != 0 { return }
+    var start = place
     let first = place >= Self.firstPrivateBlock ? Self.firstPrivateBlock : 0
-    while index > first, blocks[index - 1].load(ordering: .relaxed) == 0 { index -= 1 }
-    for index in index...place where blocks[index].load(ordering: .relaxed) == 0 {
-      let words = Self.reserveWords(Self.wordsPerBlock)
-      blocks[index].store(UInt(bitPattern: words), ordering: .releasing)
+    while start > first, blocks[start - 1].load(ordering: .relaxed) == 0 { start -= 1 }
+    // One call of the system for all; they are released one by one.
+    let words = Self.reserveWords((place - start + 1) * Self.wordsPerBlock)
+    for index in start...place {
+      let block = words + (index - start) * Self.wordsPerBlock
+      blocks[index].store(UInt(bitPattern: block), ordering: .releasing)
     }
   }
 }

@@ -162,7 +162,7 @@ final class FoldedReplay {
   ) throws(TreeRingError) {
     let key = RowTreeKey.key(of: treeKey)
     guard let bucket = buckets[RowTreeKey.bucket(of: treeKey)] else { throw ByteReader.damaged }
-    let old = mayExist ? try editor.row(bucket: bucket.number, key: key) : nil
+    let old = mayExist ? try editor.rowToChange(bucket: bucket.number, key: key) : nil
     var new = old
     var deleted: CommitNumber?
     for record in records {

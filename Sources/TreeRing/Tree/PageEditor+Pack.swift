@@ -101,9 +101,7 @@ extension PageEditor {
     guard let packed = pack(parents, separators, bornAfter: bar),
       let inner = layInner(packed.children, separator: separators[0])
     else { return window }
-    // From the root down, as an edit does.
-    var owned = ownedRoot(&root)
-    for step in 0..<(depth - 1) { owned = ownedChild(of: owned, at: path[step].index) }
+    guard let owned = ownedPath(of: &root, depth: depth)?.page else { return window }
     let list = list
     list.reset(for: owned)
     let source = list.setAside(owned)

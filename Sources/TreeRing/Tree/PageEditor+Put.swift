@@ -19,28 +19,7 @@ extension PageEditor {
   package func put(
     _ root: inout TreeRoot, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
   ) -> Bool {
-    put(&root, at: find(key, in: root), key: key, value: value)
-  }
-
-  /// The place of a key in a tree, with the path to it. O(log n).
-  func find(_ key: UnsafeRawBufferPointer, in root: TreeRoot) -> KeyPlace? {
-    if root.page == 0 { return nil }
-    let keyStart = key.start
-    let keyLength = key.count
-    var page = table.top(of: root)
-    var depth = 0
-    var isLast = true
-    while page.level != 0 {
-      let index = page.childIndex(keyStart, keyLength)
-      if index != page.cellCount &- 1 { isLast = false }
-      path[depth] = PathStep(page: page, index: index)
-      depth &+= 1
-      let isAboveLeaves = page.level == 1
-      page = table.child(of: page, at: index)
-      if isAboveLeaves { page.prefetchSlots() }
-    }
-    let (index, isFound) = page.leafLowerBound(keyStart, keyLength)
-    return KeyPlace(leaf: page, index: index, isFound: isFound, depth: depth, isLast: isLast)
+    put(&root, at: find(key, in: &root), key: key, value: value)
   }
 
   /// Inserts an entry or replaces its value at the place that `find` has returned for its key and
@@ -77,30 +56,6 @@ extension PageEditor {
     insertByLayout(
       &root, page, at: place.index, depth: depth, isLast: place.isLast, key: key, value: value)
     return true
-  }
-
-  /// Takes ownership of the pages on the path to a place, and returns the leaf.
-  @inline(__always)
-  private func ownedLeaf(at place: KeyPlace, of root: inout TreeRoot) -> Page {
-    var above: PathStep?
-    for step in 0...place.depth {
-      let found = step == place.depth ? place.leaf : path[step].page
-      var page = found
-      if page.owner != owner {
-        page = copy(found)
-        if let above {
-          above.page.children[above.index] = page.number
-          above.page.births[above.index] = page.birth
-        } else {
-          root.page = page.number
-          root.birth = page.birth
-        }
-      }
-      if step == place.depth { return page }
-      path[step].page = page
-      above = path[step]
-    }
-    preconditionFailure("a path has no end")
   }
 
   private func makeFirstPage(
@@ -271,22 +226,6 @@ extension PageEditor {
     root.page = number
     root.birth = birth
   }
-}
-
-/// The place of a key in a tree. The editor has the path to it, until its next call.
-struct KeyPlace {
-  let leaf: Page
-  /// The index of the first entry of the leaf that is not below the key.
-  let index: Int
-  /// Whether that entry has the key.
-  let isFound: Bool
-  /// The number of steps on the editor's path.
-  fileprivate let depth: Int
-  /// Whether the leaf is the tree's last.
-  fileprivate let isLast: Bool
-
-  /// The value of the key, in place; nil if there is no entry.
-  var value: UnsafeRawBufferPointer? { isFound ? leaf.value(at: index) : nil }
 }
 
 extension Cell {

@@ -1,5 +1,5 @@
-// Removing an entry. The editor looks the entry up first, so that a miss copies nothing. Then it
-// takes ownership of the path, removes the cell, and merges pages that have become too empty.
+// Removing an entry. The editor finds the entry, takes ownership of the path, removes the cell, and
+// merges pages that have become too empty. A miss copies no page that is in memory.
 //
 // An empty page is removed. A page under a quarter full absorbs a neighbour of the same parent, if
 // both together leave an eighth of a page free. So after a removal a page is at least a quarter
@@ -10,32 +10,14 @@ internal import TreeRingLog
 
 extension PageEditor {
   /// Removes an entry. O(log n).
-  /// - Returns: True if there was one; if not, nothing changed.
+  /// - Returns: True if there was one; if not, no entry changed.
   @discardableResult
   package func remove(_ root: inout TreeRoot, key: UnsafeRawBufferPointer) -> Bool {
-    if root.page == 0 { return false }
-    let keyStart = key.start
-    var page = table.top(of: root)
-    var depth = 0
-    while page.level != 0 {
-      let index = page.childIndex(keyStart, key.count)
-      path[depth].index = index
-      depth &+= 1
-      page = table.child(of: page, at: index)
-    }
-    let place = page.leafLowerBound(keyStart, key.count)
-    if !place.isFound { return false }
-
-    // Fetch first, then change the count, because a fetch compares the page with the count.
-    page = ownedRoot(&root)
+    guard let place = find(key, in: &root), place.isFound else { return false }
+    let depth = place.depth
+    let page = ownedLeaf(at: place, of: &root)
     root.count &-= 1
-    for step in 0..<depth {
-      let index = path[step].index
-      path[step].page = page
-      let child = ownedChild(of: page, at: index)
-      page.counts[index] &-= 1
-      page = child
-    }
+    for step in 0..<depth { path[step].page.counts[path[step].index] &-= 1 }
     page.removeLeafCell(at: place.index)
     if isLow(page) { rebalance(&root, page, depth: depth) }
     return true

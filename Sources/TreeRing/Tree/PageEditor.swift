@@ -187,6 +187,24 @@ extension PageEditor {
     return new
   }
 
+  /// A copy, as `copy` makes it, of a child that is not in memory, read from the file.
+  /// - Returns: nil if the child must be fetched, because it cannot be read or the transaction made
+  ///   it.
+  func copyFromFile(childOf page: Page, at index: Int) -> Page? {
+    let child = RetiredPage(number: page.children[index], birth: page.births[index])
+    if state.pointee.spilled.contains(child.number) { return nil }
+    let (number, memory) = allocate(level: page.level - 1)
+    guard let new = table.readChild(of: page, at: index, into: memory.bytes) else {
+      state.pointee.spare.append(number)
+      return nil
+    }
+    new.number = number
+    new.birth = birth
+    new.owner = owner
+    state.pointee.retired.append(child)
+    return new
+  }
+
   /// Whether more than a number of the pages made have their home in the heap. O(1) if fewer pages
   /// were made, otherwise O(pages made).
   func hasInHeap(moreThan count: Int) -> Bool {
@@ -228,29 +246,6 @@ extension PageEditor {
     } else {
       state.pointee.retired.append(RetiredPage(number: number, birth: birth))
     }
-  }
-
-  /// Returns the root's page, which this editor owns after the call.
-  @inline(__always)
-  func ownedRoot(_ root: inout TreeRoot) -> Page {
-    let page = table.top(of: root)
-    if page.owner == owner { return page }
-    let new = copy(page)
-    root.page = new.number
-    root.birth = new.birth
-    return new
-  }
-
-  /// Returns the child at an index of an owned inner page; this editor owns the child after the
-  /// call.
-  @inline(__always)
-  func ownedChild(of page: Page, at index: Int) -> Page {
-    let child = table.child(of: page, at: index)
-    if child.owner == owner { return child }
-    let new = copy(child)
-    page.children[index] = new.number
-    page.births[index] = new.birth
-    return new
   }
 
   /// The list for rewriting the layout of pages.

@@ -185,6 +185,29 @@ import Testing
     expectBounded(sizes)
   }
 
+  @Test("Killed repeatedly while larger than its memory: the file stays within its bound")
+  func killedWhileLarge() throws {
+    var disk = SimulatedFileSystem(seed: 2)
+    var random = SeededGenerator(seed: 2)
+    var rows: [Key: [UInt8]] = [:]
+    for round in 0..<8 {
+      let run = try Run(on: disk)
+      run.rows = rows
+      #expect(try Run.isRight(run.store, run.rows), "round \(round)")
+      let checkpointer = try #require(run.store.engine.checkpointer)
+      let use = checkpointer.pageUse
+      if round > 2 { #expect(use.live > checkpointer.share.pages, "round \(round)") }
+      for _ in 0..<4 {
+        try run.write((0..<700).map { _ in Int.random(in: 0..<6000, using: &random) }, round)
+      }
+      rows = run.rows
+      let count = (disk.contents(of: "store/pages")?.count ?? 0) / PageLayout.pageByteCount
+      let bound = max(use.bound, checkpointer.pageUse.bound)
+      #expect(count <= bound + max(use.live / 8, 256), "round \(round)")
+      disk = disk.afterKill()
+    }
+  }
+
   /// Expects sizes of at most twice the live pages and twice the allowance for earlier roots, far
   /// below what a lost free page in each round would give.
   private func expectBounded(_ sizes: [Int]) {

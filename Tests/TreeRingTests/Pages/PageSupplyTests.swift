@@ -16,6 +16,8 @@ import TreeRingPlatform
     let free: BitSet
     /// The addresses of the pages evicted from a heap.
     let moved = Mutex<[PageNumber: UInt]>([:])
+    let fetchCount = Atomic<Int>(0)
+    let readCount = Atomic<Int>(0)
 
     init(entryCount: Int, cellCapacity: Int) {
       let pages = PageStore(cellCapacity: cellCapacity)
@@ -79,20 +81,29 @@ import TreeRingPlatform
       return address
     }
 
-    func open() -> PageStore {
-      let supply = PageSupply { (number, birth) throws(TreeRingError) in
-        try self.page(number, birth)
+    /// A store without pages in memory.
+    /// - Parameter canRead: Whether pages can also be read into other memory.
+    func open(canRead: Bool = true, cellCapacity: Int = 8) -> PageStore {
+      let read: PageSupply.Read = { (number, birth, bytes) throws(TreeRingError) in
+        memcpy(bytes, try self.page(number, birth), PageLayout.pageByteCount)
+        self.readCount.add(1, ordering: .relaxed)
       }
-      let pages = PageStore(supply: supply, cellCapacity: 8)
+      let supply = PageSupply(read: canRead ? read : nil) { (number, birth) throws(TreeRingError) in
+        let page = try self.page(number, birth)
+        self.fetchCount.add(1, ordering: .relaxed)
+        return page
+      }
+      let pages = PageStore(supply: supply, cellCapacity: cellCapacity)
       pages.adopt(bound: numberBound, free: free)
       return pages
     }
   }
 
-  @Test("A tree is read and edited through pages fetched at first access")
-  func fetched() {
+  @Test(
+    "A tree is read and edited through pages fetched at first access", arguments: [true, false])
+  func fetched(canRead: Bool) {
     let file = File(entryCount: 600, cellCapacity: 8)
-    let pages = file.open()
+    let pages = file.open(canRead: canRead)
     let before = pages.livePageCount
     expectSame(file.root, file.model, pages, "fetched")
     #expect(pages.fetchFailureCount == 0)
@@ -119,26 +130,82 @@ import TreeRingPlatform
   @Test("Pages are fetched one path at a time")
   func fetchedLazily() {
     let file = File(entryCount: 900, cellCapacity: 8)
-    let count = Atomic<Int>(0)
-    let supply = PageSupply { (number, birth) throws(TreeRingError) in
-      count.add(1, ordering: .relaxed)
-      return try file.page(number, birth)
-    }
-    let pages = PageStore(supply: supply)
-    pages.adopt(bound: file.numberBound, free: file.free)
+    let pages = file.open()
     let tree = Tree(file.root, pages: pages)
     let key = file.model.keys[100]
     #expect(tree.get(key) == file.model.values[100])
-    let fetchCount = count.load(ordering: .relaxed)
+    let fetchCount = file.fetchCount.load(ordering: .relaxed)
     #expect(fetchCount <= 6)
     #expect(tree.get(key) == file.model.values[100])
-    #expect(count.load(ordering: .relaxed) == fetchCount)
+    #expect(file.fetchCount.load(ordering: .relaxed) == fetchCount)
   }
 
-  @Test("A page is evicted under its readers, and checked when it is fetched again")
-  func movedOut() {
-    let file = File(entryCount: 400, cellCapacity: 8)
+  @Test("An edit reads the pages of its path into own ones, and fetches the topmost alone")
+  func readForEdits() throws {
+    let file = File(entryCount: 900, cellCapacity: 8)
     let pages = file.open()
+    var root = file.root
+    let editor = PageEditor(pages: pages, epoch: 4)
+    let (key, other) = (try #require(file.model.keys.first), try #require(file.model.keys.last))
+    #expect(!editor.put(&root, key, [7, 7]))
+    let height = pages.table.top(of: root).level
+    #expect(height > 1 && file.readCount.load(ordering: .relaxed) == height)
+    #expect(Tree(root, pages: pages).get(key) == [7, 7])
+    #expect(!editor.put(&root, key, [8]))
+    #expect(file.readCount.load(ordering: .relaxed) == height)
+    #expect(!editor.put(&root, other, [9]))
+    #expect(file.readCount.load(ordering: .relaxed) == 2 * height)
+    #expect(file.fetchCount.load(ordering: .relaxed) == 1)
+    #expect(editor.retired.count == 1 + 2 * height)
+    for page in editor.retired where page.number != file.root.page {
+      let image = Page(bytes: try file.page(page.number, page.birth))
+      #expect(image.birth == page.birth && !pages.table.contains(page.number))
+    }
+    // A page that has become too empty is merged with a neighbour, which is fetched.
+    var model = file.model
+    for key in file.model.keys.dropFirst(3).prefix(5) {
+      #expect(editor.remove(&root, key) && model.remove(key))
+    }
+    #expect(!model.put(key, [8]) && !model.put(other, [9]))
+    expectSame(root, model, pages, "edited")
+    expectSame(file.root, file.model, pages, "the file's tree")
+    pages.free(editor.finish().retired)
+    #expect(pages.livePageCount == TreeChecker.reachablePages(root, pages: pages).count)
+    #expect(pages.fetchFailureCount == 0)
+  }
+
+  @Test(
+    "A sound page that is not the one its entry names is refused, read or fetched",
+    arguments: [true, false])
+  func contradicted(canRead: Bool) throws {
+    let file = File(entryCount: 900, cellCapacity: 8)
+    let start = Int(file.root.page) * PageLayout.pageByteCount
+    let image = UnsafeMutableRawBufferPointer(
+      rebasing: file.bytes[start..<(start + PageLayout.pageByteCount)])
+    let top = Page(bytes: try #require(image.baseAddress))
+    // The sum stays, so that the topmost page agrees with the root.
+    top.counts[0] &+= 1
+    top.counts[1] &-= 1
+    let changed = PageBuffer()
+    PageImage.write(top, to: changed.bytes)
+    image.copyMemory(from: UnsafeRawBufferPointer(changed.bytes))
+    let pages = file.open(canRead: canRead)
+    let editor = PageEditor(pages: pages, epoch: 4)
+    var root = file.root
+    let error = #expect(throws: TreeRingError.self) {
+      try pages.reading { editor.put(&root, file.model.keys[0], [1]) }
+    }
+    #expect(error?.code == .corruption && pages.fetchFailureCount > 0)
+    editor.discard()
+    #expect(pages.frameCount == 0)
+  }
+
+  @Test(
+    "A page is evicted under its readers, and checked when it is fetched again",
+    arguments: [true, false])
+  func movedOut(canRead: Bool) {
+    let file = File(entryCount: 400, cellCapacity: 8)
+    let pages = file.open(canRead: canRead)
     var root = file.root
     var model = file.model
     let editor = PageEditor(pages: pages, epoch: 4)
@@ -228,15 +295,17 @@ import TreeRingPlatform
     #expect(try pages.reserveNumbers(19).count == 19)
   }
 
-  @Test("A page that cannot be fetched is counted, and reading on is safe", arguments: 1...4)
-  func damaged(seed: Int) {
+  @Test(
+    "A page that cannot be fetched is counted, and reading on is safe", arguments: 1...4,
+    [true, false])
+  func damaged(seed: Int, canRead: Bool) {
     let file = File(entryCount: 400, cellCapacity: 8)
     var random = SeededGenerator(seed: UInt64(seed))
     let numbers = (1..<Int(file.numberBound)).filter { !file.free.contains($0) }
     for number in numbers.shuffled(using: &random).prefix(seed) {
       file.bytes[number * PageLayout.pageByteCount + 100] ^= 1
     }
-    let pages = file.open()
+    let pages = file.open(canRead: canRead)
     let tree = Tree(file.root, pages: pages)
     for (key, value) in zip(file.model.keys, file.model.values) {
       let count = pages.fetchFailureCount
