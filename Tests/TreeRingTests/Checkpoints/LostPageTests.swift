@@ -210,7 +210,11 @@ import Testing
       rows = run.rows
       let count = (disk.contents(of: "store/pages")?.count ?? 0) / PageLayout.pageByteCount
       let surplus = max(checkpointer.pageUse.live / 8, 256)
-      #expect(count <= bound + surplus, "round \(round): \(count) pages, \(bound) allowed")
+      // On a very busy machine a checkpoint takes so long that writers pass after five seconds.
+      let passed = try run.store.statistics().slowedTime > .seconds(4)
+      #expect(
+        count <= bound + surplus || passed, "round \(round): \(count) pages, \(bound) allowed")
+      if passed { bound = max(bound, count) }
       disk = disk.afterKill()
     }
   }
