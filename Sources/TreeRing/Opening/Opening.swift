@@ -240,7 +240,9 @@ struct Opening: Sendable {
     var parts = start
     let newest = log.sequenced
     var pauses = true
-    if let checkpointer = parts.checkpointer { checkpointer.limitGrowth(checkpointer.pageUse) }
+    if parts.version.roots.commit < newest, let checkpointer = parts.checkpointer {
+      checkpointer.limitGrowth(checkpointer.pageUse)
+    }
     while parts.version.roots.commit < newest {
       parts.version = try replay(log, parts, through: newest, pauses: pauses) { commit in
         progress?(OpeningProgress(reason: reason, commit: commit, newest: newest))

@@ -38,17 +38,19 @@ struct PageTable: @unchecked Sendable {
 
   /// Reserves address space for words that read as zero. The system provides the memory at the
   /// first access, and opening a large store accesses none of it. The heap would have to clear the
-  /// memory that it reuses.
-  private static func reserveWords(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
+  /// memory that it reuses. Without `MAP_NORESERVE` Linux would refuse more than the machine's
+  /// memory, and a page file may be so long, with holes, that its words take more.
+  static func reserveWords(_ count: Int) -> UnsafeMutablePointer<Atomic<UInt>> {
     let memory = mmap(
-      nil, count * MemoryLayout<UInt>.stride, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0)
+      nil, count * MemoryLayout<UInt>.stride, PROT_READ | PROT_WRITE,
+      MAP_PRIVATE | MAP_ANON | MAP_NORESERVE, -1, 0)
     guard let memory, memory != UnsafeMutableRawPointer(bitPattern: -1) else {
       preconditionFailure("out of memory for the page table")
     }
     return memory.assumingMemoryBound(to: Atomic<UInt>.self)
   }
 
-  private static func release(_ words: UnsafeMutableRawPointer?, _ count: Int) {
+  static func release(_ words: UnsafeMutableRawPointer?, _ count: Int) {
     munmap(words, count * MemoryLayout<UInt>.stride)
   }
 

@@ -3,8 +3,7 @@
 //
 // A page that is not in memory would be fetched, and copied when the editor takes ownership of it.
 // Instead `find` reads it into a page of the editor right away. That spares an access to the file's
-// mapping, a copy, and an address in the page table, which are most of the time of replaying a few
-// changes of a large store.
+// mapping, a copy, and an address in the page table.
 
 internal import TreeRingLog
 

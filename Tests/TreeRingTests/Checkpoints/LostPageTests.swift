@@ -219,6 +219,27 @@ import Testing
     }
   }
 
+  @Test(
+    "Replayed changes get new numbers first if the pages exceed the memory, else free ones",
+    arguments: [4000, 600])
+  func newNumbersAfterKill(rowCount: Int) throws {
+    let disk = SimulatedFileSystem(seed: 3)
+    let run = try Run(on: disk)
+    // The later checkpoints free what the earlier ones' roots have kept.
+    for value in 0..<6 {
+      try run.write((0..<rowCount).lazy.filter { $0 % 3 == value % 3 }, value)
+      try run.store.checkpoint()
+    }
+    try run.write((0..<rowCount).lazy.filter { $0 % 97 == 0 }, 8)
+    let other = try Run(on: disk.afterKill())
+    #expect(try Run.isRight(other.store, run.rows))
+    let checkpointer = try #require(other.store.engine.checkpointer)
+    #expect(other.store.pages.numbers.free.count > 20)
+    let grew = other.store.pages.pageNumberBound > (try checkpointer.file.pageBound())
+    #expect(grew == (checkpointer.pageUse.live > checkpointer.share.pages))
+    #expect(grew == (rowCount == 4000))
+  }
+
   /// Expects sizes of at most twice the live pages and twice the allowance for earlier roots, far
   /// below what a lost free page in each round would give.
   private func expectBounded(_ sizes: [Int]) {
