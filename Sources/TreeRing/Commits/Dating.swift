@@ -2,8 +2,9 @@
 //
 // Dates never decrease from one commit to the next, so that a lookup by date finds one commit. A
 // commit that is given no date takes the clock's date, or the previous commit's if the clock is
-// behind that; the result of the write reports this. A date that the writer gives is taken
-// unchanged or refused.
+// behind that; the result of the write reports this. If many rows have expired since the write
+// began, the commit is dated just before these (Store+Sweep.swift). A date that the writer gives is
+// taken unchanged or refused.
 
 internal import Logging
 internal import TreeRingLog

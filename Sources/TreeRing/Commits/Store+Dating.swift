@@ -7,11 +7,14 @@ internal import TreeRingPlatform
 extension Store {
   /// The date of a finished transaction.
   ///
-  /// - Parameter newest: the state that the transaction builds on.
+  /// - Parameters:
+  ///   - newest: the state that the transaction builds on.
+  ///   - start: an earlier date by the clock, at which few rows were due; nil if the commit deletes
+  ///     however many are due at its date.
   /// - Throws: `dateRefused` for a date earlier than that of the newest commit, or more than a
   ///   minute ahead of the clock, unless the transaction allows it.
   func date(
-    of transaction: Transaction, after newest: Roots
+    of transaction: Transaction, after newest: Roots, since start: Timestamp?
   ) throws(TreeRingError) -> CommitDate {
     let last = newest.timestamp
     let allowance = transaction.timestampAllowance
@@ -20,7 +23,10 @@ extension Store {
         let date = newest.commit == 0 ? Timestamp.beforeData : last
         return CommitDate(timestamp: date, isClamped: false)
       }
-      let clock = options.clock()
+      var clock = options.clock()
+      if let start, start < clock {
+        clock = max(start, try transaction.lastDate(before: Sweeper.batchRowCount, at: clock))
+      }
       if last.isAhead(of: clock) { warn(of: newest, at: clock) }
       return CommitDate(timestamp: max(last, clock), isClamped: clock < last)
     }

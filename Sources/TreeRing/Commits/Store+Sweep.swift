@@ -2,13 +2,15 @@
 //
 // A commit that has operations deletes all rows that are due at its date. So does one of the
 // sweeper, which wakes at the date of the next row. If many rows are due, as after an opening, it
-// deletes those with the earliest dates first: a batch ends between two dates, and its commit has
-// the date of its last row, so that it shows no row that is due then. After a batch the sweeper
-// pauses for so long that it holds the writer's lock for a twentieth of the time at most. A crash
+// deletes those with the earliest dates first, in batches. The commit of a batch is dated just
+// before the first row that it leaves, so that it shows no row that is due then, even if that row
+// has the date of the last one in the batch. After a batch the sweeper pauses for so long that it
+// holds the writer's lock for a twentieth of the time at most, unless rows would be late. A crash
 // leaves whole commits; the next opening goes on. A store that is open for reading never sweeps.
 //
 // A program's write before which more rows are due than a batch has deletes them by such commits
-// first, so that no commit has to hold them all.
+// first, so that no commit has to hold them all. If they become due while the write runs, its
+// commit is dated just before them, which is later than the beginning of the write.
 
 internal import Dispatch
 internal import Logging
@@ -21,6 +23,8 @@ final class Sweeper: Sendable {
   static let batchRowCount = 256
   /// The ratio of the pause after a batch to the time for which the batch held the writer's lock.
   static let pauseFactor = 19
+  /// The time for which rows may be due before the sweeper stops pausing between its batches.
+  static let patience = Duration.milliseconds(500)
   /// The minimum time between two sweeps, so that rows that expire one by one share commits.
   static let interval = Duration.milliseconds(250)
   /// The maximum time until the clock is read again, which may have been set.
@@ -65,11 +69,16 @@ final class Sweeper: Sendable {
   }
 
   /// Notes the end of a batch that held the writer's lock for a time.
-  /// - Parameter isLast: whether nothing else is due.
-  func pause(after held: Duration, isLast: Bool) {
-    let pause = held * Self.pauseFactor
+  /// - Parameter lag: the time for which the next row has been due; nil if none is.
+  func pause(after held: Duration, lag: Duration?) {
+    let share = held * Self.pauseFactor
+    let pause: Duration =
+      switch lag {
+      case nil: max(share, Self.interval)
+      case let lag?: max(.zero, min(share, Self.patience - lag))
+      }
     state.withLock { state in
-      state.earliest = .now + (isLast ? max(pause, Self.interval) : pause)
+      state.earliest = .now + pause
       state.failureCount = 0
     }
   }
@@ -98,10 +107,10 @@ extension Store {
   /// It blocks its thread; in asynchronous code the name means the asynchronous form.
   ///
   /// A commit shows no row that is due at its date. So a commit that leaves rows for another sweep
-  /// has the date of the last row that it deletes, and deletes all rows of that date.
+  /// is dated a microsecond before the first of these.
   ///
-  /// - Parameter limit: the number of rows of one expiry after which those of later dates are left,
-  ///   besides the rows that cascades delete.
+  /// - Parameter limit: the number of rows of one expiry that are deleted at most, besides those
+  ///   that cascades delete; at least 1. Those with the earliest dates come first.
   /// - Returns: the number of expired rows that were deleted; if it is not below the limit, more
   ///   may be due. O(log n) for each.
   @discardableResult
@@ -130,34 +139,44 @@ extension Store {
 
   /// Deletes the rows that are due in batches, until no more are left than a batch has. Called
   /// before a write. O(1) without rules, else O(log n) for each expiry.
-  func sweepBacklog() throws {
+  /// - Returns: A date by the clock at which no more were due; nil if this process leaves expired
+  ///   rows to writes, or there are no rules.
+  func sweepBacklog() throws -> Timestamp? {
     let queue = queue
-    guard queue.hasRules, maySweep else { return }
+    guard queue.hasRules, maySweep else { return nil }
     let visible = queue.visible
-    guard try dueCount(in: visible) > Sweeper.batchRowCount else { return }
-    while try sweepBatch(limit: Sweeper.batchRowCount).rowCount >= Sweeper.batchRowCount {}
+    var date = options.clock()
+    if try dueCount(in: visible, at: date) <= Sweeper.batchRowCount { return date }
+    var batch: SweptBatch
+    repeat {
+      date = options.clock()
+      batch = try sweepBatch(limit: Sweeper.batchRowCount)
+    } while batch.leavesRows
+    return date
   }
 
   /// Deletes a batch in one commit.
-  /// - Returns: The number of its rows, and the time for which it held the writer's lock.
   private func sweepBatch(
     durability: Durability = .relaxed(within: .seconds(1)), limit: Int
-  ) throws -> (rowCount: Int, held: Duration) {
-    var rowCount = 0
+  ) throws -> SweptBatch {
+    var batch = SweptBatch()
     var begin = ContinuousClock.now
     let sequenced = try sequence(durability: durability, expecting: nil, isSweep: true) {
       begin = .now
-      rowCount = try $0.deleteDue(by: options.clock(), limit: limit)
+      batch = try $0.deleteDue(by: options.clock(), limit: max(1, limit))
     }
-    let held = ContinuousClock.now - begin
+    batch.held = ContinuousClock.now - begin
     try complete(sequenced.ticket, pageCount: sequenced.pageCount)
-    return (rowCount, held)
+    return batch
   }
 
-  /// The largest number of rows that are due now by one expiry in force.
-  private func dueCount(in version: Version) throws(TreeRingError) -> Int {
+  /// The largest number of rows that are due by one expiry in force, at a date or at that of the
+  /// version if it is later.
+  private func dueCount(
+    in version: Version, at date: Timestamp
+  ) throws(TreeRingError) -> Int {
     let active = try definitions.active(for: version, code: code.withLock { $0 })
-    let date = max(options.clock(), version.roots.timestamp)
+    let date = max(date, version.roots.timestamp)
     return try version.pages.read { () throws(TreeRingError) -> Int in
       var count = 0
       for index in active.expiring {
@@ -200,9 +219,9 @@ extension Store {
   /// Deletes a batch, and schedules the next.
   private func runSweep() {
     do {
-      let (rowCount, held) = try sweepBatch(limit: Sweeper.batchRowCount)
-      sweeper.pause(after: held, isLast: rowCount < Sweeper.batchRowCount)
-      if rowCount == 0 { try buildDates() }
+      let batch = try sweepBatch(limit: Sweeper.batchRowCount)
+      sweeper.pause(after: batch.held, lag: batch.leavesRows ? lag : nil)
+      if batch.rowCount == 0 { try buildDates() }
     } catch let error as TreeRingError where error.code == .closed {
       return
     } catch {
@@ -210,6 +229,14 @@ extension Store {
       sweeper.pauseAfterFailure()
     }
     considerSweep()
+  }
+
+  /// The time for which the next row has been due.
+  private var lag: Duration {
+    guard let next = nextExpiry(in: queue.visible) else { return .zero }
+    let (lag, overflow) = options.clock().microseconds.subtractingReportingOverflow(
+      next.microseconds)
+    return .microseconds(overflow ? .max : lag)
   }
 
   /// Builds the indexes of dates that the newest version lacks, because it was written without
@@ -225,15 +252,30 @@ extension Store {
   }
 }
 
+/// A commit that deletes expired rows.
+private struct SweptBatch {
+  /// The number of expired rows.
+  var rowCount = 0
+  /// Whether more rows were due.
+  var leavesRows = false
+  /// The time for which the commit held the writer's lock.
+  var held = Duration.zero
+}
+
 extension Transaction {
   /// Deletes rows that are due by a clock, or by the newest commit's date if that is later, since
   /// the commit will have that date; of many, those with the earliest dates.
-  fileprivate func deleteDue(by clock: Timestamp, limit: Int) throws(TreeRingError) -> Int {
+  fileprivate func deleteDue(by clock: Timestamp, limit: Int) throws(TreeRingError) -> SweptBatch {
     try beginEdit()
+    isSweep = true
     let newest = editor.roots.timestamp
     let now = max(clock, newest)
-    let date = max(newest, try dateOfBatch(limit: limit, at: now))
-    if date < now { timestamp = date }
-    return try deleteExpired(at: date)
+    let date = try lastDate(before: limit, at: now)
+    if date == now { return SweptBatch(rowCount: try deleteExpired(at: now)) }
+    if max(newest, date) < now { timestamp = max(newest, date) }
+    // Among them may be rows of the very date of the first that is left.
+    let next = Timestamp(microseconds: date.microseconds + 1)
+    let rowCount = try deleteExpired(at: next, limit: limit)
+    return SweptBatch(rowCount: rowCount, leavesRows: rowCount > 0)
   }
 }

@@ -127,7 +127,7 @@ extension Store {
     }
     // Here, so that refused writers do not compete for the lock; and again with it.
     if isReplica, !adopts { try options.sharing?.checkLeading() }
-    if !adopts, !isSweep { try sweepBacklog() }
+    let start = adopts || isSweep ? nil : try sweepBacklog()
     var result: SequencedWrite?
     try writerLock.withLock {
       try checkOpen()
@@ -139,7 +139,7 @@ extension Store {
       do {
         try check(base, is: expected)
         result = try engine.pages.withSection {
-          try build(on: base, in: engine, durability: durability, body)
+          try build(on: base, in: engine, durability: durability, since: start, body)
         }
       } catch let error as TreeRingError where error.reportsNewestState {
         throw RefusedWrite(
@@ -189,8 +189,9 @@ extension Store {
     return engine.queue.newest
   }
 
+  /// - Parameter start: The date at which the write began; see `date(of:after:since:)`.
   private func build(
-    on base: Version, in engine: Engine, durability: Durability,
+    on base: Version, in engine: Engine, durability: Durability, since start: Timestamp?,
     _ body: (Transaction) throws -> Void
   ) throws -> SequencedWrite {
     let pages = engine.pages
@@ -234,10 +235,10 @@ extension Store {
     }
     let writes =
       transaction.payload.count > 0 || !transaction.notes.isEmpty || transaction.keepsEmptyCommit
-    let date = writes ? try date(of: transaction, after: base.roots) : nil
+    let date = writes ? try date(of: transaction, after: base.roots, since: start) : nil
     do {
       let ownDeletedCount = editor.rules.deleted.count
-      if let date { try transaction.deleteExpired(at: date.timestamp) }
+      if let date, !transaction.isSweep { try transaction.deleteExpired(at: date.timestamp) }
       try transaction.checkRules(
         applyingDeletionsFrom: editor.rules.appliesDeletions ? 0 : ownDeletedCount)
     } catch {

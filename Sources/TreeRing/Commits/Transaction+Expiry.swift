@@ -10,39 +10,47 @@ extension Transaction {
   /// The number of expired rows that are collected before they are deleted.
   private static let stepRowCount = 1024
 
-  /// Deletes all rows whose date is not later than another. Memory holds the commit, and no list of
+  /// Deletes the rows whose date is not later than another. Memory holds the commit, and no list of
   /// the rows.
   ///
-  /// - Parameter date: the date of the commit.
-  /// - Returns: the number of rows deleted. O(log n) for each, and O(log n) for each expiry.
+  /// - Parameters:
+  ///   - date: the date of the commit.
+  ///   - limit: the number of rows of one expiry after which the rest is left.
+  /// - Returns: the number of rows that were due and are gone. O(log n) for each, and O(log n) for
+  ///   each expiry.
   @discardableResult
-  func deleteExpired(at date: Timestamp) throws(TreeRingError) -> Int {
+  func deleteExpired(at date: Timestamp, limit: Int = .max) throws(TreeRingError) -> Int {
     guard editor.rules.isActive, Self.mayExpire(editor.rules.unknown) else { return 0 }
     var count = 0
     for index in editor.active.expiring {
-      var before: Int
-      repeat {
-        before = count
-        for row in try due(by: index, at: date) {
+      var left = limit
+      while left > 0 {
+        let rows = try due(by: index, at: date, limit: min(left, Self.stepRowCount))
+        var isAnyDeleted = false
+        for row in rows {
           let id = try RowNames(catalog: editor.catalog).id(of: row)
+          // A cascade from an earlier one may have deleted it.
           let isDeleted = try row.key.withUnsafeBytes { (key) throws(TreeRingError) in
             try delete(key, in: id.bucket)
           }
-          if isDeleted { count += 1 }
+          if isDeleted { isAnyDeleted = true }
         }
-      } while count > before
+        guard isAnyDeleted else { break }
+        count += rows.count
+        left -= rows.count
+      }
     }
     return count
   }
 
   /// The first of the rows that are due at a date by one expiry.
   private func due(
-    by index: ActiveIndex, at date: Timestamp
+    by index: ActiveIndex, at date: Timestamp, limit: Int
   ) throws(TreeRingError) -> [RowReference] {
     guard let roots = editor.roots.index(index.number) else { return [] }
     let order = Tree(roots.order, pages: editor.pages)
     var rows: [RowReference] = []
-    try order.forEach(in: ActiveExpiry.due(in: order, at: date).prefix(Self.stepRowCount)) {
+    try order.forEach(in: ActiveExpiry.due(in: order, at: date).prefix(limit)) {
       (key, value) throws(TreeRingError) in
       rows.append(try OrderEntry(key: key, value: value).row)
       return true
@@ -50,21 +58,20 @@ extension Transaction {
     return rows
   }
 
-  /// The earliest date at which `limit` rows of one expiry are due, if more are due at `date`;
-  /// otherwise `date`. O(log n) for each expiry.
-  func dateOfBatch(limit: Int, at date: Timestamp) throws(TreeRingError) -> Timestamp {
-    var earliest = date
+  /// The last date, not later than `date`, at which no expiry has more than `limit` rows that are
+  /// due. O(log n) for each expiry.
+  func lastDate(before limit: Int, at date: Timestamp) throws(TreeRingError) -> Timestamp {
+    var last = date
     for index in editor.active.expiring {
       guard let roots = editor.roots.index(index.number) else { continue }
       let order = Tree(roots.order, pages: editor.pages)
-      let positions = ActiveExpiry.due(in: order, at: date)
-      if positions.count <= limit { continue }
-      let last = order.withEntry(at: positions.lowerBound + max(0, limit - 1)) { key, _ in
-        ActiveExpiry.date(ofKey: key)
-      }
-      if let last { earliest = min(earliest, last) }
+      if ActiveExpiry.due(in: order, at: last).count <= limit { continue }
+      let next = order.withEntry(at: limit) { key, _ in ActiveExpiry.date(ofKey: key) }
+      // No date comes before the first one, which a commit cannot have.
+      guard let next, next.microseconds > .min else { continue }
+      last = min(last, Timestamp(microseconds: next.microseconds - 1))
     }
-    return earliest
+    return last
   }
 
   /// Throws `invalidInput` if a reference restricts the deletes of rows that expire, directly or

@@ -9,8 +9,9 @@ public final class Transaction: Readable, ReadableState {
   /// The number that the commit will have.
   public let commit: CommitNumber
   /// The date for the commit. Nil stands for the clock's date, or for the newest commit's if the
-  /// clock is behind that. The write throws `dateRefused` for a date earlier than the newest
-  /// commit's, or more than a minute ahead of the clock, unless ``timestampAllowance`` allows it.
+  /// clock is behind that; or for one just before many rows that expire during the write. The write
+  /// throws `dateRefused` for a date earlier than the newest commit's, or more than a minute ahead
+  /// of the clock, unless ``timestampAllowance`` allows it.
   @exclusivity(unchecked) public var timestamp: Timestamp?
   /// The kinds of otherwise refused dates that are allowed; none at first.
   @exclusivity(unchecked) public var timestampAllowance: TimestampAllowance = []
@@ -57,6 +58,8 @@ public final class Transaction: Readable, ReadableState {
   /// True if a commit without a given date gets that of the newest one, or one before any data.
   /// Used by commits without data, whose dates must not limit the dates of data.
   @exclusivity(unchecked) var takesDateOfNewest = false
+  /// True if the commit deletes expired rows itself, and possibly leaves others that are due.
+  @exclusivity(unchecked) var isSweep = false
   /// True if an empty commit is written too.
   @exclusivity(unchecked) package var keepsEmptyCommit = false
   /// The commits before the horizon whose states are in the log although possibly no tag names them

@@ -176,29 +176,6 @@ final class ExpiryClock: Sendable {
     #expect(try store.sweep() == 0)
   }
 
-  @Test("A write with a backlog comes after commits of bounded size, which show no row that is due")
-  func backlog() throws {
-    let clock = ExpiryClock()
-    let store = try Store(
-      path: nil, fileSystem: MemoryFileSystem(), options: Self.options(clock, sweeps: true))
-    try store.define("expiry", Self.rule())
-    let before = try store.write { tx in
-      for number in 0..<2000 { try Self.put(tx, "k\(number)", end: Int64(number / 20 + 1)) }
-      try Self.put(tx, "later", end: 300)
-    }.commit
-    clock.seconds = 200
-    let commit = try store.writeOnAnyThread { try Self.put($0, "new", end: nil) }.commit
-    #expect(commit >= before + 8)
-    #expect(try Self.keys(store.snapshot(at: .commit(commit))) == ["later", "new"])
-    for number in before + 1...commit {
-      #expect(try store.operations(of: number).operations.count <= 256 + 20)
-      let snapshot = try store.snapshot(at: .commit(number))
-      let ends = try Self.keys(snapshot).compactMap { Int64($0.dropFirst()) }.map { $0 / 20 + 1 }
-      #expect(ends.allSatisfy { ExpiryClock.timestamp($0) > snapshot.timestamp })
-    }
-    #expect(try store.checkInvariants() == [])
-  }
-
   @Test("An expiry that is defined over rows whose date has come deletes these in its own commit")
   func definedLater() throws {
     let clock = ExpiryClock()
@@ -212,77 +189,6 @@ final class ExpiryClock: Sendable {
     let shown = try store.snapshot()
     #expect(shown.timestamp == ExpiryClock.timestamp(5))
     #expect(try shown.count(in: Self.sessions) == 40)
-  }
-
-  @Test(
-    "At every commit and date, sweeps of batches included, no row is shown that was due then",
-    arguments: seeds(1...6))
-  func everyDate(seed: UInt64) throws {
-    var random = SeededGenerator(seed: seed)
-    let clock = ExpiryClock()
-    let store = try Store(
-      path: nil, fileSystem: MemoryFileSystem(), options: Self.options(clock))
-    try store.define("expiry", Self.rule())
-    try store.define("user", Expiry(on: Self.sessions, field: "user", numbers: .seconds))
-    var ends: [String: Int64] = [:]
-    for number in 0..<60 {
-      clock.seconds += Int64.random(in: 0...4, using: &random)
-      let start = clock.seconds
-      switch Int.random(in: 0..<4, using: &random) {
-      case 0:
-        // Batches whose commits are dated before the clock.
-        clock.seconds += 5
-        let limit = Int.random(in: 1...6, using: &random)
-        while try store.sweep(limit: limit) >= limit {}
-        #expect(
-          try store.snapshot().count(in: Self.sessions)
-            == ends.values.count { $0 > clock.seconds }, "seed \(seed)")
-      default:
-        try store.write { tx in
-          for row in 0..<Int.random(in: 1...30, using: &random) {
-            let end = start + Int64.random(in: 0...9, using: &random)
-            ends["k\(number).\(row)"] = end
-            try Self.put(tx, "k\(number).\(row)", end: end, user: 2_000_000_000)
-          }
-        }
-      }
-    }
-    for commit in 1...store.newestCommit {
-      let snapshot = try store.snapshot(at: .commit(commit))
-      for key in try Self.keys(snapshot) {
-        let end = ExpiryClock.timestamp(try #require(ends[key]))
-        #expect(end > snapshot.timestamp, "seed \(seed), commit \(commit)")
-      }
-    }
-    // A batch is as old as its last row, so a snapshot of a date shows what was due later only.
-    for second in 0...clock.seconds {
-      let date = ExpiryClock.timestamp(second)
-      let snapshot = try store.snapshot(at: .date(date))
-      for key in try Self.keys(snapshot) {
-        let end = ExpiryClock.timestamp(try #require(ends[key]))
-        #expect(end > snapshot.timestamp, "seed \(seed), second \(second)")
-      }
-    }
-    #expect(try store.checkInvariants() == [])
-  }
-
-  @Test("A sweep of many rows ends between two dates, and has the date of its last row")
-  func batches() throws {
-    let clock = ExpiryClock()
-    let store = try Store(
-      path: nil, fileSystem: MemoryFileSystem(), options: Self.options(clock))
-    try store.define("expiry", Self.rule())
-    try store.write { tx in
-      for number in 0..<50 { try Self.put(tx, "k\(number)", end: Int64(number / 5 + 1)) }
-    }
-    clock.seconds = 100
-    #expect(try store.sweep(limit: 12) == 15)
-    #expect(try store.snapshot().timestamp == ExpiryClock.timestamp(3))
-    #expect(try store.sweep(limit: 15) == 15)
-    #expect(try store.snapshot().timestamp == ExpiryClock.timestamp(6))
-    #expect(try store.sweep(limit: 20) == 20)
-    #expect(try store.snapshot().timestamp == ExpiryClock.timestamp(100))
-    #expect(try store.sweep(limit: 20) == 0)
   }
 
   @Test("Expired rows take along what cascades from them; a restricting reference is refused")
@@ -390,7 +296,11 @@ final class ExpiryClock: Sendable {
     #expect(try store.sweep() == 0)
     #expect(try store.snapshot().count(in: Self.sessions) == 8)
     try store.register(expiry)
-    #expect(try store.sweep() == 4)
+    // The commit above shows rows that were due, so batches of any size may have its date.
+    #expect(try store.sweep(limit: 3) == 3)
+    #expect(try store.snapshot().timestamp == ExpiryClock.timestamp(6))
+    #expect(try Self.keys(store.snapshot()) == ["6", "7", "8", "9", "x"])
+    #expect(try store.sweep(limit: 3) == 1)
     #expect(try Self.keys(store.snapshot()) == ["7", "8", "9", "x"])
     try store.close()
   }

@@ -75,7 +75,7 @@ import TreeRingPlatform
     for _ in 1...7 { store.sweeper.pauseAfterFailure() }
     try store.register(expiry)
     #expect(!store.sweeper.isScheduled)
-    store.sweeper.pause(after: .zero, isLast: false)
+    store.sweeper.pause(after: .zero, lag: .zero)
     try store.register(unique)
     // The date is still to come: the index of dates is built, once.
     func wait(_ isThere: () throws -> Bool) rethrows -> Bool {
@@ -101,10 +101,25 @@ import TreeRingPlatform
       #expect(sweeper.earliest >= before + .seconds(seconds))
       #expect(sweeper.earliest <= .now + .seconds(seconds))
     }
-    sweeper.pause(after: .zero, isLast: false)
+    sweeper.pause(after: .zero, lag: .zero)
     #expect(sweeper.earliest <= .now)
     sweeper.pauseAfterFailure()
     #expect(sweeper.earliest <= .now + .seconds(1))
+  }
+
+  @Test("The pause is nineteen times as long as the batch held writers, unless rows are late")
+  func share() {
+    let cases: [(held: Int, lag: Int?, pause: Int)] = [
+      (10, 0, 190), (10, 300, 190), (10, 400, 100), (10, 500, 0), (10, 3000, 0), (100, 0, 500),
+      (10, nil, 250), (100, nil, 1900),
+    ]
+    for (held, lag, pause) in cases {
+      let sweeper = Sweeper()
+      let before = ContinuousClock.now
+      sweeper.pause(after: .milliseconds(held), lag: lag.map { .milliseconds($0) })
+      #expect(sweeper.earliest >= before + .milliseconds(pause))
+      #expect(sweeper.earliest <= .now + .milliseconds(pause))
+    }
   }
 
   @Test("After a crash at any call of a sweep the store holds whole batches, and sweeping goes on")

@@ -14,7 +14,7 @@ struct SweepCommand: StoreCommand {
       """)
 
   @OptionGroup var arguments: StoreArguments
-  @Option(help: "The number of rows after which a commit leaves those of later dates.")
+  @Option(help: "The maximum number of rows of one index that a commit deletes.")
   var rowsPerCommit = 1000
 
   func validate() throws {

@@ -1,5 +1,5 @@
-// Rows that expire: the time from a row's date to the commit that deletes it, and the writer's
-// commits when many rows have one date.
+// Rows that expire: the time from a row's date to the moment when no new snapshot shows it, and the
+// writer's commits when many rows have one date.
 
 internal import BenchmarkHarness
 internal import BenchmarkResults
@@ -34,6 +34,15 @@ let expirySweep = Subject(name: "ExpirySweep") { context in
     for measurement in [middle, slow] { try context.report.add(measurement) }
     try context.report.add(longest, bar: .absolute(1000))
   }
+  let dueCount = context.pick(small: 500, full: 100_000)
+  let last = Measurement(
+    "ExpirySweep", "from the date of \(dueCount) rows to the last deletion, nothing else written",
+    unit: "ms", .lower)
+  for _ in 1...context.runs {
+    let lags = try lags(context, dueCount, over: 0, isBusy: false)
+    last.add(TreeRingEngine.name, lags.percentile(1) / 1000)
+  }
+  try context.report.add(last, bar: .absolute(1000))
   for count in context.pick(small: [200, 500], full: [10_000, 50_000]) {
     let rows = "\(count) rows of one date"
     let rest = Measurement(
@@ -85,10 +94,11 @@ private func store(
 
 /// Waits until all rows have expired and are deleted.
 private func waitUntilEmpty(_ store: Store) throws {
-  while try store.snapshot().count(in: "sessions") > 0 { usleep(5000) }
+  while try store.snapshot().count(in: "sessions") > 0 { usleep(1000) }
 }
 
-/// The microseconds from the dates of rows to the dates of the commits that deleted them.
+/// The microseconds from the dates of rows to the moment when a snapshot no longer shows them,
+/// found by a snapshot a millisecond.
 private func lags(
   _ context: Context, _ count: Int, over seconds: Double, isBusy: Bool
 ) throws -> [UInt64] {
@@ -97,24 +107,26 @@ private func lags(
   let begin = Date() + context.pick(small: 0.3, full: 3.0)
   let store = try store(at: folder, count, from: begin, over: seconds)
   let progress = Progress(isDone: !isBusy)
+  let lags = Mutex<[UInt64]>([])
   _ = try onThreads(2) { thread in
-    if thread == 0 {
-      defer { progress.isDone.store(true, ordering: .relaxed) }
-      return try waitUntilEmpty(store)
+    guard thread == 0 else { return try write(to: store, progress) }
+    defer { progress.isDone.store(true, ordering: .relaxed) }
+    var goneCount = 0
+    while goneCount < count {
+      let gone = try count - store.snapshot().count(in: "sessions")
+      let elapsed = Date().timeIntervalSince(begin)
+      lags.withLock {
+        for number in goneCount..<max(goneCount, gone) {
+          let lag = elapsed - seconds * Double(number) / Double(count)
+          $0.append(UInt64(max(0, lag * 1e6)))
+        }
+      }
+      goneCount = gone
+      usleep(1000)
     }
-    try write(to: store, progress)
-  }
-  let lags = try stride(from: 0, to: count, by: max(1, count / 1000)).map { number -> UInt64 in
-    let versions = try store.history(of: Key("\(number)"), in: sessions)
-    guard let last = versions.first, last.kind == .delete else {
-      throw BenchmarkError("row \(number) was not deleted")
-    }
-    let expires = begin + seconds * Double(number) / Double(count)
-    let date = Int64(expires.timeIntervalSince1970 * 1e6)
-    return UInt64(max(0, last.timestamp.microseconds - date))
   }
   try store.close()
-  return lags
+  return lags.withLock { $0 }
 }
 
 /// A burst of rows of one date beside a writer that does not sync.
