@@ -128,6 +128,18 @@ struct HotPath: Sendable {
       guard sum > 0 else { throw WrongResult("no row has a position") }
       return ids.count
     },
+    HotPath(name: "row at a position") { folder, work in
+      let store = try indexed(folder)
+      let group = try store.snapshot().index("order").group("all")
+      var random = Random(seed: 5)
+      let positions = random.rows(5_000, below: indexedCount)
+      var sum = 0
+      try work.measure {
+        for place in positions { sum += try group.id(at: place)?.key.bytes.count ?? 0 }
+      }
+      guard sum > 0 else { throw WrongResult("no row is at a position") }
+      return positions.count
+    },
     HotPath(name: "typed get") { folder, work in
       let store = try open(folder)
       let bucket = Bucket<Shipment>("shipments")

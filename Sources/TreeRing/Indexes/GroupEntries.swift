@@ -53,17 +53,21 @@ package final class GroupEntries: Sendable {
   package func rank(of place: [UInt8]) throws(TreeRingError) -> Int {
     let nothing = UnsafeRawBufferPointer(start: nil, count: 0)
     return try index.state.read {
-      place.withUnsafeBytes { rank(of: $0, nothing, nothing) }
+      prefix.withUnsafeBytes { prefix in
+        place.withUnsafeBytes { place in
+          withJoined(prefix, place, nothing, nothing) { index.order.rank(of: $0) }
+        }
+      } - positions.lowerBound
     }
   }
 
-  /// The number of its rows before a row with this sort key. O(log n).
-  package func rank(
+  /// The position of a row of the group, whose sort key there is this one. O(log n).
+  package func position(
     of row: RowReference, sortKey: UnsafeRawBufferPointer
   ) throws(TreeRingError) -> Int {
     try index.state.read {
       withUnsafeBytes(of: row.bucket.bigEndian) { bucket in
-        row.key.withUnsafeBytes { rank(of: sortKey, bucket, $0) }
+        row.key.withUnsafeBytes { position(sortKey, bucket, $0) }
       }
     }
   }
@@ -90,7 +94,7 @@ package final class GroupEntries: Sendable {
     return try index.state.read {
       withUnsafeBytes(of: number.bigEndian) { bucket in
         id.key.bytes.withUnsafeBytes { key in
-          sortKey(of: bucket, key).map { rank(of: $0, bucket, key) }
+          sortKey(of: bucket, key).map { position($0, bucket, key) }
         }
       }
     }
@@ -109,15 +113,16 @@ package final class GroupEntries: Sendable {
     }
   }
 
-  /// The number of its rows before a place, given in parts: sort key, bucket, key. To be
-  /// called inside a read section.
+  /// The position of a row that the group has, by the parts of its place: sort key, bucket, key. To
+  /// be called inside a read section.
   @inline(__always)
-  private func rank(
-    of sortKey: UnsafeRawBufferPointer, _ bucket: UnsafeRawBufferPointer,
+  private func position(
+    _ sortKey: UnsafeRawBufferPointer, _ bucket: UnsafeRawBufferPointer,
     _ key: UnsafeRawBufferPointer
   ) -> Int {
     prefix.withUnsafeBytes { prefix in
-      withJoined(prefix, sortKey, bucket, key) { index.order.rank(of: $0) } - positions.lowerBound
+      withJoined(prefix, sortKey, bucket, key) { index.order.rank(ofPresent: $0) }
+        - positions.lowerBound
     }
   }
 

@@ -72,10 +72,14 @@ extension Page {
   }
 
   /// The index of the first cell whose key is not below `key`, and whether its key equals `key`.
-  /// - Parameter first: The first cell to compare: 0 in a leaf, 1 in an inner page.
+  /// - Parameters:
+  ///   - first: The first cell to compare: 0 in a leaf, 1 in an inner page.
+  ///   - isPresent: Whether the page certainly has the key. Then its cell need not be read if no
+  ///     other has its head.
   @inline(__always)
   func lowerBound(
-    _ key: UnsafeRawPointer, _ keyLength: Int, from first: Int, tailOffset: Int
+    _ key: UnsafeRawPointer, _ keyLength: Int, from first: Int, tailOffset: Int,
+    isPresent: Bool = false
   ) -> (index: Int, isFound: Bool) {
     let prefixLength = prefixLength
     if prefixLength > 0 {
@@ -93,6 +97,7 @@ extension Page {
       if slots[middle].head < head { low = middle &+ 1 } else { high = middle }
     }
     if low == cellCount || slots[low].head != head { return (low, false) }
+    if isPresent, low &+ 1 == cellCount || slots[low &+ 1].head != head { return (low, true) }
     return lowerBound(amongEqualHeadsFrom: low, rest, restLength, tailOffset)
   }
 
@@ -129,6 +134,12 @@ extension Page {
     _ key: UnsafeRawPointer, _ keyLength: Int
   ) -> (index: Int, isFound: Bool) {
     lowerBound(key, keyLength, from: 0, tailOffset: 2)
+  }
+
+  /// The index of a key that the leaf has.
+  @inline(__always)
+  func leafIndex(ofPresent key: UnsafeRawPointer, _ keyLength: Int) -> Int {
+    lowerBound(key, keyLength, from: 0, tailOffset: 2, isPresent: true).index
   }
 
   /// The index of the child whose range holds a key: the last whose separator is not above it.

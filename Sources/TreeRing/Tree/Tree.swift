@@ -62,17 +62,31 @@ package struct Tree: Sendable {
   /// The number of entries before `key`, and whether there is an entry with that key. O(log n).
   package func place(of key: UnsafeRawBufferPointer) -> (rank: Int, isFound: Bool) {
     if root.page == 0 { return (0, false) }
-    let keyStart = key.start
+    let (leaf, before) = leaf(of: key)
+    let place = leaf.leafLowerBound(key.start, key.count)
+    return (rank(before, place.index), place.isFound)
+  }
+
+  /// The number of entries before one whose key is `key`. There must be one; without, the result is
+  /// that of `rank(of:)` or one more or less. O(log n), mostly without a read of the entry itself.
+  package func rank(ofPresent key: UnsafeRawBufferPointer) -> Int {
+    if root.page == 0 { return 0 }
+    let (leaf, before) = leaf(of: key)
+    return rank(before, leaf.leafIndex(ofPresent: key.start, key.count))
+  }
+
+  /// The leaf of a key, and the number of entries before that leaf. The tree has entries.
+  @inline(__always)
+  private func leaf(of key: UnsafeRawBufferPointer) -> (leaf: Page, before: UInt64) {
     var page = table.top(of: root)
     var total = root.count
-    var rank: UInt64 = 0
+    var before: UInt64 = 0
     while page.level != 0 {
       let isAboveLeaves = page.level == 1
-      page = child(of: page, towards: keyStart, key.count, rank: &rank, total: &total)
+      page = child(of: page, towards: key.start, key.count, rank: &before, total: &total)
       if isAboveLeaves { page.prefetchSlots() }
     }
-    let place = page.leafLowerBound(keyStart, key.count)
-    return (self.rank(rank, place.index), place.isFound)
+    return (page, before)
   }
 
   /// The position of an entry: the number of entries before its leaf, plus its index there. At most

@@ -34,7 +34,7 @@ final class StoreGroups: OrderedGroups {
         if let last, last.name.bytes.elementsEqual(name) { last } else {
           try self.group(GroupName(bytes: name))
         }
-      body(group.name, try group.rank(of: row, sortKey: sortKey))
+      body(group.name, try group.position(of: row, sortKey: sortKey))
     }
   }
   func places(of row: RowReference) throws(TreeRingError) -> [RowPlace] {

@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test(
-    "At every commit and date, sweeps of batches included, just the rows are shown that were not due",
+    "At every commit and date, sweeps included, just the rows are shown that were not due",
     arguments: seeds(1...6))
   func everyDate(seed: UInt64) throws {
     var random = SeededGenerator(seed: seed)

@@ -111,6 +111,7 @@ func expectSameReads(
     key.withUnsafeBytes { bytes in
       isSame = isSame && tree.contains(bytes) == isFound
       isSame = isSame && tree.place(of: bytes) == (index, isFound)
+      isSame = isSame && (!isFound || tree.rank(ofPresent: bytes) == index)
       let before = tree.withKey(before: bytes) { Array($0) }
       isSame = isSame && before == (index > 0 ? model.keys[index - 1] : nil)
       isSame = isSame && tree.count(from: bytes) == model.keys.count - index
