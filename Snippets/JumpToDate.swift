@@ -7,9 +7,7 @@ import TreeRingMappings
 struct Message: Codable { var chat: String, text: String, sent: Date }
 
 let messages = Bucket<Message>("messages")
-let byChat = GroupIndex("chats", on: messages, version: 1) { message in
-  Place(in: message.chat, by: .ascending(message.sent))
-}
+let byChat = Index("chats", on: messages, version: 1, group: \.chat, by: .ascending(\.sent))
 let store = try Store(at: "chat.ring", indexes: [byChat])
 // snippet.hide
 let start = Date() - 200 * 86_400
@@ -22,15 +20,15 @@ try store.write { tx in
 // snippet.show
 
 /// Shows fifty messages: the first since a date, and those after it.
-func jump(to date: Date, of chat: GroupName, in list: inout MappingObserver) throws -> Change {
-  let index = try list.store.snapshot().index("chats")
-  let position = try index.firstIndex(in: chat) { try messages.decode($0).sent >= date }
+func jump(to date: Date, of chat: String, in list: inout MappingObserver) throws -> Change {
+  let position = try list.store.snapshot()[byChat].rank(of: date, in: chat)
   // With `min`, a date behind the last message shows the last fifty, instead of nothing.
-  return try list.setRange(.flexible(length: 50, offset: position, min: 50), of: chat)
+  let range = RangeOptions.flexible(length: 50, offset: position, min: 50)
+  return try list.setRange(range, of: GroupName(chat))
 }
 
 let newest = RangeOptions.flexible(length: 50, pin: .end)
-var list = store.observer(of: Mappings(of: "chats", groups: ["tea"]).range(newest))
+var list = store.observer(of: Mappings(of: byChat, groups: ["tea"]).range(newest))
 _ = try list.advance()  // the newest fifty
 let there = try jump(to: Date() - 100 * 86_400, of: "tea", in: &list)
 let back = try list.setRange(newest, of: "tea")

@@ -6,9 +6,8 @@ import TreeRing
 struct Trip: Codable { var destination: String, start: Date }
 
 let trips = Bucket<Trip>("trips")
-let byStart = GroupIndex("byStart", on: trips, version: 1) { trip in
-  Place(in: "all", by: .ascending(trip.start))
-}
+let byStart = Index(
+  "byStart", on: trips, version: 1, group: { _ in "all" }, by: .ascending(\.start))
 let store = try Store(at: "trips.ring", indexes: [byStart])
 
 let rome = Trip(destination: "Rome", start: Date() + 86_400)
@@ -16,9 +15,6 @@ try store.write { tx in try tx.put(rome, for: Key(UUID().uuidString), in: trips)
 
 /// The trips that have not begun, the next one first.
 func upcoming() throws -> [Trip] {
-  let index = try store.snapshot().index("byStart")
-  let now = Date()
-  let first = try index.firstIndex(in: "all") { try trips.decode($0).start > now }
-  return try index.rows(in: "all", first..<index.count(in: "all")).map(trips.decode)
+  try store.snapshot()[byStart].rows(in: "all", where: .after(Date()))
 }
 print(try upcoming().map(\.destination))

@@ -2,10 +2,9 @@
 // an observer receives can be made, and another type can take a consumer's part.
 
 import Testing
-
-@testable import TreeRing
-@testable import TreeRingCollections
-@testable import TreeRingMappings
+import TreeRing
+import TreeRingCollections
+import TreeRingMappings
 
 /// A consumer that records the transactions it receives.
 private final class RecordingConsumer: BatchConsumer {
@@ -22,6 +21,9 @@ private final class RecordingConsumer: BatchConsumer {
   var numberOfItems: Int { items.count }
   func object(at index: Int) -> Int? { items.indices.contains(index) ? items[index] : nil }
 }
+
+/// A model of a collection.
+private struct Note: ValueModel { var identifier: String }
 
 @Suite struct PublicInterfaceTests {
   @Test func anotherTypeMayTakeAConsumersPart() throws {
@@ -40,6 +42,40 @@ private final class RecordingConsumer: BatchConsumer {
     try consumer.reset(applying: [7, 9].transactionsForCurrentState)
     #expect(consumer.indexOfItem { $0 == 9 } == 1)
     #expect(consumer.transactionsForCurrentState.count == 2)
+  }
+
+  @Test func anEmptyLiteralEmptiesEveryConsumer() throws {
+    func check(_ consumer: some BatchConsumer<Int>) throws {
+      consumer.reset(with: [1, 2])
+      consumer.reset(with: [])
+      #expect(consumer.numberOfItems == 0)
+      consumer.reset(with: [1], notifying: true)
+      consumer.reset(with: [], notifying: true)
+      #expect(consumer.numberOfItems == 0)
+      try consumer.reset(applying: [.insert(1, newIndex: 0)])
+      try consumer.reset(applying: [])
+      #expect(consumer.numberOfItems == 0)
+    }
+    try check(RecordingConsumer())
+    // Calls of a consumer's own methods are resolved apart from those of the protocol.
+    let plain = PlainConsumer<Int>()
+    try check(plain)
+    plain.reset(with: [])
+    try plain.reset(applying: [])
+    let sectioned = SectionedConsumer<Int, Bool>(title: { $0 > 1 })
+    try check(sectioned)
+    sectioned.reset(with: [])
+    try sectioned.reset(applying: [])
+    #expect(plain.items.isEmpty && sectioned.items.isEmpty)
+  }
+
+  @Test func aFilterIsSetAndRemovedByCallsOfTheirOwn() {
+    let collection = LiveCollection<Note>(source: MemorySource<String>()) { Note(identifier: $0) }
+    collection.set(Note(identifier: "a"))
+    collection.setFilter { $0.identifier != "a" }
+    #expect(collection.shown.isEmpty && collection.all.count == 1)
+    collection.removeFilter()
+    #expect(collection.shown.count == 1)
   }
 
   @Test func theChangesOfAListCanBeMade() {

@@ -140,6 +140,32 @@ import Testing
     }
   }
 
+  @Test("A store that cannot be reached is not taken for an absent one: exit code 74, the reason")
+  func unreachable() throws {
+    let folder = try TemporaryFolder()
+    let (path, input) = (folder.path + "/s", folder.path + "/input")
+    try Data("{\"ops\":[[\"put\",\"b\",\"k\",1]]}\n".utf8).write(to: URL(filePath: input))
+    func check(_ number: Int32) throws {
+      let reason = String(cString: strerror(number))
+      for command in Self.commands(folder.path) + [["import", path, input]] {
+        let found = try Self.run(command)
+        #expect(found.code == 74, "\(command[0]): \(found)")
+        #expect(
+          found.output.contains("Cannot inspect \(path)/log: \(reason)."),
+          "\(command[0]): \(found)")
+      }
+    }
+    // A link to itself, which root cannot follow either.
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+    try check(ELOOP)
+    try FileManager.default.removeItem(atPath: path)
+    // A folder that only root may enter.
+    try Self.makeStore(path)
+    try FileManager.default.setAttributes([.posixPermissions: 0], ofItemAtPath: path)
+    defer { try? FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path) }
+    if (try? FileManager.default.contentsOfDirectory(atPath: path)) == nil { try check(EACCES) }
+  }
+
   @Test(
     "A killed restore, salvage, replay or backup is not taken for whole, and works the second time",
     arguments: ["restore", "salvage", "replay", "backup"])

@@ -19,7 +19,7 @@ internal import TreeRingPlatform
 
 /// The moments of sweeps. Any thread.
 final class Sweeper: Sendable {
-  /// The number of rows of one expiry after which a batch ends, at the next later date.
+  /// The maximum number of rows of one expiry in a batch.
   static let batchRowCount = 256
   /// The ratio of the pause after a batch to the time for which the batch held the writer's lock.
   static let pauseFactor = 19

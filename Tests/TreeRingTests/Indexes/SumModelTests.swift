@@ -201,8 +201,8 @@ struct SummedCase: CustomTestStringConvertible {
     }
   }
 
-  @Test("A sum of a large index visits few entries, and its nodes are about a thirtieth of them")
-  func cost() throws {
+  @Test("The nodes of sums are about a thirtieth of the entries")
+  func nodes() throws {
     let store = try Store.inMemory()
     try store.define("Sums", summedIndex())
     try store.write { tx in
@@ -214,4 +214,59 @@ struct SummedCase: CustomTestStringConvertible {
     #expect(SumNodes(order: index.order, places: index.placeTree).topLevel >= 2)
     #expect(try index.sum(in: "x", 1..<19_999).units == 19_998)
   }
+
+  #if DEBUG
+    @Test("Counts and ranks descend once for each bound, and sums visit O(log n) pages")
+    func cost() throws {
+      let sums = Index(
+        named: "Sums", on: Bucket<[UInt8]>.bytes("rows"), group: String.self,
+        by: .ascending(Int.self))
+      /// Counts, ranks and sums random ranges of a group.
+      /// - Returns: The number of pages that the sums visit.
+      func sumVisits(of count: Int) throws -> Int {
+        var options = StoreOptions(durability: .unsynced, logger: quietLogger)
+        options.pageCellCapacity = 8
+        let store = try Store.inMemory(options: options)
+        try store.define("Sums", summedIndex())
+        try store.write { tx in
+          for number in 0..<count { try tx.putSummed(Key("k\(number)"), "x", number, "1") }
+        }
+        // A checkpoint that began below would visit pages too.
+        try store.checkpoint()
+        let index = try store.snapshot()[sums]
+        let order = index.untyped.order
+        let levels = order.table.top(of: order.root).level + 1
+        func visits<R>(_ body: () throws -> R) rethrows -> (result: R, count: Int) {
+          let before = order.table.visitCount
+          let result = try body()
+          return (result, order.table.visitCount - before)
+        }
+        var random = SeededGenerator(seed: 11)
+        var all = 0
+        for _ in 0..<40 {
+          let bounds = (0..<2).map { _ in Int.random(in: 1..<count, using: &random) }.sorted()
+          let range = bounds[0]..<bounds[1]
+          // The bounds are those of the group and of the condition.
+          let counted = try visits { try index.count(in: "x", where: .between(range)) }
+          #expect(counted.result == range.count)
+          #expect(counted.count <= 4 * levels, "\(range) of \(count)")
+          let chosen = try visits { try index.count(in: "x", where: .oneOf(bounds)) }
+          #expect(chosen.result == Set(bounds).count)
+          #expect(chosen.count <= 6 * levels, "\(bounds) of \(count)")
+          let ranked = try visits { try index.rank(of: range.lowerBound, in: "x") }
+          #expect(ranked.result == range.lowerBound)
+          #expect(ranked.count <= 2 * levels, "\(range.lowerBound) of \(count)")
+          let summed = try visits { try index.sum(in: "x", where: .between(range)).units }
+          #expect(summed.result == Int128(range.count))
+          let part = try visits { try index.untyped.sum(in: "x", range).units }
+          #expect(part.result == Int128(range.count))
+          all += summed.count + part.count
+        }
+        return all
+      }
+      let (few, many) = (try sumVisits(of: 1_000), try sumVisits(of: 16_000))
+      // Trees and sums have one more level each. A scan would visit ten times as many pages.
+      #expect(many <= few * 3, "\(few) and \(many) pages")
+    }
+  #endif
 }

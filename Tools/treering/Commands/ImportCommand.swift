@@ -18,7 +18,14 @@ struct ImportCommand: StoreCommand {
       """)
 
   enum Format: String, ExpressibleByArgument, CaseIterable { case commits, rows }
-  enum Syncing: String, ExpressibleByArgument, CaseIterable { case relaxed, full, none }
+
+  /// The durability of the commits, by the names of `Durability`.
+  enum Syncing: String, ExpressibleByArgument, CaseIterable {
+    case relaxed, full, barrier, unsynced
+
+    /// Reads a name; “none” is an earlier one of `unsynced`, for scripts that have it.
+    init?(argument: String) { self.init(rawValue: argument == "none" ? "unsynced" : argument) }
+  }
 
   @OptionGroup var arguments: StoreArguments
   @Argument(
@@ -32,7 +39,11 @@ struct ImportCommand: StoreCommand {
   @Option(help: "The field of a row that is its key.", transform: NegativeNumber.shown)
   var key: String?
   @Option(help: "The number of rows in a commit; by default 1.") var rowsPerCommit: Int?
-  @Option(help: "relaxed: synced at least every second and before the summary.")
+  @Option(
+    help: """
+      relaxed: synced at least every second and before the summary. full: synced at each commit. \
+      barrier: ordered before later writes. unsynced: synced at the end.
+      """)
   var durability = Syncing.relaxed
   @Option(help: "Write commits at the pace of their dates, so many times as fast.")
   var speed: Double?
@@ -101,7 +112,8 @@ struct ImportCommand: StoreCommand {
     switch durability {
     case .relaxed: .relaxed(within: .seconds(1))
     case .full: .full
-    case .none: .unsynced
+    case .barrier: .barrier
+    case .unsynced: .unsynced
     }
   }
 

@@ -1,7 +1,6 @@
 // `treering restore`: a store from a backup.
 
 import ArgumentParser
-import Foundation
 import TreeRing
 import TreeRingLog
 
@@ -19,7 +18,7 @@ struct RestoreCommand: ParsableCommand {
 
   func run() throws {
     let output = Output(isJSON: json)
-    guard FileManager.default.fileExists(atPath: backup + "/log") else {
+    guard try PosixFileSystem().exists(backup + "/log") else {
       throw Failure(.noInput, "There is no backup at \(backup). Check the path.")
     }
     let work = CopyWork("Restoring")
