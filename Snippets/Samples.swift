@@ -54,6 +54,33 @@ func dropHistory(of store: Store) async throws -> CommitNumber {
 }
 _ = dropHistory
 
+/// Reads an index at a commit before its definition.
+func authors(in store: Store, before monday: Timestamp) async throws -> Int {
+  let past = try await store.snapshot(at: .date(monday))
+  try await past.buildIndex("by author")
+  let books = try past.index("by author").rows(in: "Le Guin")
+  return books.count
+}
+_ = authors
+
+struct Trip: Codable { var day: Date }
+
+do {
+  let trips = Bucket<Trip>("trips")
+  let store = try Store.inMemory()
+  try store.define("by day", FieldIndex(on: trips, group: "day", order: []))
+  let (monday, tuesday) = (Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 86400))
+  try store.write { tx in
+    for number in 0..<30 { try tx.put(Trip(day: monday), for: number, in: trips) }
+  }
+  let byDay = Index(named: "by day", on: trips, group: Date.self)
+  let days = Mappings(of: byDay, groups: [monday, tuesday])
+    .range(.fixed(length: 20), of: byDay.groupName(of: monday))
+  var observer = store.observer(of: days)
+  let shown = try observer.advance().after
+  precondition(shown.rowCount == 20)
+}
+
 // Indexes.
 enum Priority: Int, Codable, SortValue { case low, normal, high }
 

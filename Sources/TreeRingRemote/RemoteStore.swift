@@ -90,7 +90,7 @@ public struct RemoteStore: Sendable {
   ///
   /// - Parameters:
   ///   - index: The index.
-  ///   - group: The group. Give `GroupName(field:)` of a date or of data in an index by fields.
+  ///   - group: The group. Of a date or of data give the handle's `groupName(of:)`.
   ///   - lower: The values of the fields that order the index, of all or the first of them, from
   ///     which on rows count, as `V[,V…]`; docs/tool.md describes them. Nil is no bound.
   ///   - upper: The values before which rows count.

@@ -47,27 +47,6 @@ public struct EventStream: Sendable {
     }.value
   }
 
-  /// Appends events in one commit, without blocking the caller's thread.
-  @discardableResult
-  public func append(
-    _ events: NewEvent..., expecting expected: ExpectedRevision = .any,
-    durability: Durability? = nil
-  ) async throws -> Appended {
-    try await append(contentsOf: events, expecting: expected, durability: durability)
-  }
-
-  /// Appends events in one commit, without blocking the caller's thread.
-  @discardableResult
-  public func append(
-    contentsOf events: [NewEvent], expecting expected: ExpectedRevision = .any,
-    durability: Durability? = nil
-  ) async throws -> Appended {
-    let new = try NewEvents(events, to: name)
-    return try await store.write(durability: durability) { [name, names] tx in
-      try StreamWriter(name, names, in: tx).append(new, expecting: expected)
-    }.value
-  }
-
   // MARK: - Reading the newest commit
 
   /// The revision of the newest event; nil if the stream has none. O(log n).

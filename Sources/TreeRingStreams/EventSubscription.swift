@@ -54,34 +54,30 @@ public struct EventSubscription: AsyncSequence, Sendable {
       while true {
         if Task.isCancelled { return nil }
         if let event = pending.popLast() { return event }
-        if let awaited {
-          let result = await Self.wait(for: awaited, in: store)
-          if case .failure(let error) = result {
-            if error.code == .cancelled { return nil }
-            throw error
+        do {
+          if let awaited { try await store.reached(awaited) }
+          let batch = try await WorkerPool.stepping.runThrowing { [store, bucket, origin] _ in
+            try Self.batch(of: origin, of: bucket, in: store)
           }
+          awaited = batch.awaited
+          if let last = batch.events.last { goOn(behind: last) }
+          pending = batch.events.reversed()
+        } catch let error as TreeRingError where error.code == .cancelled {
+          return nil
         }
-        try read()
       }
     }
 
-    private static func wait(
-      for commit: CommitNumber, in store: Store
-    ) async -> Result<Void, TreeRingError> {
-      do throws(TreeRingError) {
-        return .success(try await store.reached(commit))
-      } catch {
-        return .failure(error)
-      }
-    }
-
-    /// Reads the next events of the newest commit.
-    private mutating func read() throws {
+    /// The next events of the newest commit, and the commit that may bring the next ones; nil if
+    /// these may be there already.
+    private static func batch(
+      of origin: Origin, of bucket: String, in store: Store
+    ) throws -> (events: [RecordedEvent], awaited: CommitNumber?) {
       var events: [RecordedEvent] = []
       var byteCount = 0
       let commit = try store.readingNewest { snapshot in
         (events, byteCount) = ([], 0)
-        try forEach(in: snapshot) { event in
+        try forEach(of: origin, of: bucket, in: snapshot) { event in
           events.append(event)
           byteCount += event.data.count
           return events.count < Self.batchCount && byteCount < Self.batchByteCount
@@ -89,13 +85,12 @@ public struct EventSubscription: AsyncSequence, Sendable {
         return snapshot.commit
       }
       let isWhole = events.count < Self.batchCount && byteCount < Self.batchByteCount
-      awaited = isWhole ? commit + 1 : nil
-      if let last = events.last { goOn(behind: last) }
-      pending = events.reversed()
+      return (events, isWhole ? commit + 1 : nil)
     }
 
-    private func forEach(
-      in snapshot: Snapshot, _ body: (RecordedEvent) throws -> Bool
+    private static func forEach(
+      of origin: Origin, of bucket: String, in snapshot: Snapshot,
+      _ body: (RecordedEvent) throws -> Bool
     ) throws {
       switch origin {
       case .stream(let name, let first):

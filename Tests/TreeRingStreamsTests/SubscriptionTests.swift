@@ -83,9 +83,9 @@ import TreeRingStreams
     let store = try Store.inMemory()
     let stream = store.stream("s")
     try await stream.append(contentsOf: (0..<10).map { event($0) })
-    try stream.truncate(before: 4)
+    try await stream.truncate(before: 4)
     #expect(numbers(try await first(6, of: stream.subscribe(from: 2))) == [4, 5, 6, 7, 8, 9])
-    try stream.delete()
+    try await stream.delete()
     async let later = first(2, of: stream.subscribe(from: 0))
     try await stream.append(event(10), event(11))
     #expect(try await later.map(\.revision) == [10, 11])
@@ -104,8 +104,12 @@ import TreeRingStreams
   func ended() async throws {
     let store = try Store.inMemory()
     try await store.stream("s").append(event(0))
-    let task = Task { try await first(2, of: store.stream("s").subscribe()).count }
-    try await Task.sleep(for: .milliseconds(20))
+    let received = Counter()
+    let task = Task {
+      for try await _ in store.stream("s").subscribe() { _ = received.next() }
+      return received.count
+    }
+    while received.count == 0 { try await Task.sleep(for: .milliseconds(1)) }
     task.cancel()
     #expect(try await task.value == 1)
     let waiting = Task { try await first(2, of: store.stream("s").subscribe()).count }

@@ -5,6 +5,19 @@ internal import TreeRingLog
 internal import TreeRingPlatform
 
 extension Index {
+  /// The name of a value's group, for calls that take names, as the settings of mappings do.
+  ///
+  ///     let days = Mappings(of: byDay, groups: [monday, tuesday])
+  ///       .range(.fixed(length: 20), of: byDay.groupName(of: monday))
+  ///
+  /// In an index by fields a date or data has the name that the library's coders give it; see
+  /// `GroupName(field:)`.
+  public func groupName(of group: Group) -> GroupName {
+    let text = GroupName(bytes: group.keyBytes)
+    if isInCode { return text }
+    return (try? FieldGroups(isOfLibrary: bucket.coder.isOfLibrary).name(of: group)) ?? text
+  }
+
   /// The components of the sort values of this index; nil if the handle states no order.
   ///
   /// Throws `invalidInput` if the definition contradicts the handle.
@@ -15,6 +28,14 @@ extension Index {
     }
     if let declared = groupIndex, declared.version != record.version {
       throw contradiction("its version is \(record.version), not \(declared.version)")
+    }
+    if groupIndex == nil, Group.self == Date.self || Group.self == Data.self,
+      record.isByFields == isInCode
+    {
+      throw contradiction(
+        isInCode
+          ? "its groups are values of a field. Leave `isInCode` out"
+          : "its groups are no values of a field. Give the handle `isInCode: true`")
     }
     var source = record
     while let parent = source.parent { source = parent }

@@ -42,6 +42,8 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
   let order: ValueOrder<Sort>?
   /// The order of the sort values after the first, as far as the handle declares it.
   var rest: [NextOrder] = []
+  /// Whether a closure places the rows, as far as the handle states it.
+  let isInCode: Bool
 
   /// Creates the handle of a definition in code.
   init(
@@ -53,6 +55,7 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
     self.bucket = bucket
     self.order = order
     groupIndex = index
+    isInCode = true
   }
 
   private init(
@@ -63,6 +66,7 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
     self.name = name
     self.bucket = bucket
     self.order = order
+    isInCode = true
     groupIndex = GroupIndex(name, on: bucket, version: version) { (row: Row) -> [Place] in
       let items = try items.map { try $0(row) }
       return try groups(row).map { Place(in: GroupName(bytes: $0.keyBytes), by: items) }
@@ -117,12 +121,21 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
   /// that orders its rows first.
   ///
   /// Not for an index whose closure compares rows, which have no sort values.
+  /// - Parameters:
+  ///   - name: The index's name.
+  ///   - bucket: The bucket of its rows.
+  ///   - group: The type of its groups.
+  ///   - order: The order of the value that orders the rows of a group first.
+  ///   - isInCode: Whether a closure places the rows, and not fields of theirs. It decides how
+  ///     groups of dates and data are named; see `GroupName(field:)`.
   public init(
-    named name: String, on bucket: Bucket<Row>, group: Group.Type, by order: ValueOrder<Sort>
+    named name: String, on bucket: Bucket<Row>, group: Group.Type, by order: ValueOrder<Sort>,
+    isInCode: Bool = false
   ) {
     self.name = name
     self.bucket = bucket
     self.order = order
+    self.isInCode = isInCode
     groupIndex = nil
   }
 }
@@ -149,9 +162,12 @@ extension Index where Sort == Never {
   }
 
   /// Names an index that is defined elsewhere, of any kind and order.
-  public init(named name: String, on bucket: Bucket<Row>, group: Group.Type) {
+  public init(
+    named name: String, on bucket: Bucket<Row>, group: Group.Type, isInCode: Bool = false
+  ) {
     self.name = name
     self.bucket = bucket
+    self.isInCode = isInCode
     order = nil
     groupIndex = nil
   }
@@ -182,9 +198,11 @@ public struct UniqueIndex<Row: SendableMetatype, Value: KeyConvertible>: IndexDe
     groupIndex = index.groupIndex?.unique()
   }
 
-  /// Names a unique index that is defined elsewhere.
-  public init(named name: String, on bucket: Bucket<Row>, of value: Value.Type) {
-    index = Index(named: name, on: bucket, group: value)
+  /// Names a unique index that is defined elsewhere; `isInCode` as for ``Index``.
+  public init(
+    named name: String, on bucket: Bucket<Row>, of value: Value.Type, isInCode: Bool = false
+  ) {
+    index = Index(named: name, on: bucket, group: value, isInCode: isInCode)
     groupIndex = nil
   }
 }

@@ -169,21 +169,3 @@ extension IndexRecord {
       "The index \(name) is no text index. Read it by `index(_:)`, or define a TextIndex.")
   }
 }
-
-extension TextReader {
-  /// The best hits of a search, without blocking the caller's thread. Otherwise it equals the
-  /// blocking form.
-  /// - Throws: As the blocking form; `cancelled` if the task is cancelled before the work begins.
-  public func find(
-    _ query: TextQuery, limit: Int = 20
-  ) async throws(TreeRingError) -> [TextHit] {
-    try await WorkerPool.reading.run { _ throws(TreeRingError) in
-      try find(query, limit: limit)
-    }
-  }
-
-  /// The best hits of a search given as text, without blocking the caller's thread.
-  public func find(_ text: String, limit: Int = 20) async throws(TreeRingError) -> [TextHit] {
-    try await find(try TextQuery(text), limit: limit)
-  }
-}

@@ -22,9 +22,15 @@ package final class WorkerPool: Sendable {
 
   init(threadLimit: Int) { self.threadLimit = threadLimit }
 
+  private static var processorCount: Int {
+    max(2, ProcessInfo.processInfo.activeProcessorCount)
+  }
+
   /// For reads of the past. More threads than processors would only use more memory at a time.
-  package static let reading = WorkerPool(
-    threadLimit: max(2, ProcessInfo.processInfo.activeProcessorCount))
+  package static let reading = WorkerPool(threadLimit: processorCount)
+  /// For the steps of asynchronous sequences. They are mostly short, so they do not wait for reads
+  /// of the past.
+  package static let stepping = WorkerPool(threadLimit: processorCount)
   /// For work on whole stores. One call may wait for another, so each has a thread of its own.
   package static let upkeep = WorkerPool(threadLimit: .max)
 
@@ -93,6 +99,36 @@ package final class WorkerPool: Sendable {
     state.withLock { state in
       if state.jobs.isEmpty { state.threadCount -= 1 }
       return state.jobs.popFirst()
+    }
+  }
+}
+
+/// A value that an asynchronous sequence changes step by step, each on a thread of a pool.
+package final class PooledValue<Value: Sendable>: Sendable {
+  private let stored: Mutex<Value>
+
+  package init(_ value: Value) { stored = Mutex(value) }
+
+  /// The value between two steps.
+  package var value: Value { stored.withLock { $0 } }
+
+  /// Changes the value by a blocking call on a thread of the pool for steps.
+  /// - Throws: The error of the call; `cancelled` if the task is cancelled before the call begins.
+  package func change<Result: Sendable>(
+    _ body: @escaping @Sendable (inout Value) throws(TreeRingError) -> Result
+  ) async throws(TreeRingError) -> Result {
+    try await WorkerPool.stepping.run { [self] _ throws(TreeRingError) in
+      try stored.withLock { (value) throws(TreeRingError) in try body(&value) }
+    }
+  }
+
+  /// Changes the value by a blocking call that throws errors of other types too; otherwise as
+  /// `change`.
+  package func changeThrowing<Result: Sendable>(
+    _ body: @escaping @Sendable (inout Value) throws -> Result
+  ) async throws -> Result {
+    try await WorkerPool.stepping.runThrowing { [self] _ in
+      try stored.withLock { try body(&$0) }
     }
   }
 }

@@ -63,12 +63,13 @@ extension StoreSource {
   }
 
   /// The rows in a group of a typed index, in the index's order; otherwise like the initialiser
-  /// with names. Of an index by fields whose groups are dates or data, give the name:
-  /// `GroupName(field:)`.
+  /// with names.
   public init<Row, Group, Sort>(
     _ store: Store, index: Index<Row, Group, Sort>, group: Group, at snapshot: Snapshot? = nil
   ) {
-    self.init(store, bucket: index.bucket.name, index: index.name, group: group, at: snapshot)
+    self.init(
+      store, bucket: index.bucket.name, index: index.name, group: index.groupName(of: group),
+      at: snapshot)
   }
 
   /// Reads a page. O(log n + rows read).

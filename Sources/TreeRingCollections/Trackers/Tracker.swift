@@ -129,8 +129,19 @@ public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
 
   /// The position of one reader.
   public struct Iterator: AsyncIteratorProtocol {
+    private let pooled: PooledValue<Tracker<Row>>
+    private let store: Store
+    /// The commit shown.
+    private var shown: CommitNumber
+
     /// The tracker as of the last batch.
-    public private(set) var tracker: Tracker<Row>
+    public var tracker: Tracker<Row> { pooled.value }
+
+    init(tracker: Tracker<Row>) {
+      pooled = PooledValue(tracker)
+      store = tracker.store
+      shown = tracker.commit
+    }
 
     /// The next batch; nil once the task is cancelled.
     ///
@@ -138,13 +149,13 @@ public struct TrackerBatches<Row: Sendable>: AsyncSequence, Sendable {
     public mutating func next() async throws -> Element? {
       while !Task.isCancelled {
         do {
-          try await tracker.store.reached(tracker.commit + 1)
-        } catch {
-          if error.code == .cancelled { return nil }
-          throw error
+          try await store.reached(shown + 1)
+          let batch: Element
+          (batch, shown) = try await pooled.changeThrowing { (try $0.advance(), $0.commit) }
+          if !batch.isEmpty { return batch }
+        } catch let error as TreeRingError where error.code == .cancelled {
+          return nil
         }
-        let batch = try tracker.advance()
-        if !batch.isEmpty { return batch }
       }
       return nil
     }

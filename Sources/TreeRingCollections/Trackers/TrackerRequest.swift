@@ -59,12 +59,11 @@ public struct TrackerRequest<Row: Sendable>: Sendable {
   }
 
   /// The rows in groups of a typed index, group after group, each in the index's order. A row in
-  /// several of the groups is listed once for each. Of an index by fields whose groups are dates or
-  /// data, give names: `GroupName(field:)`.
+  /// several of the groups is listed once for each.
   ///
   ///     let request = TrackerRequest(salesRank, groups: [.fantasy]).first(20)
   public init<Group, Sort>(_ index: Index<Row, Group, Sort>, groups: [Group]) {
-    self.init(index.bucket, index: index.name, groups: groups.map { GroupName($0) })
+    self.init(index.bucket, index: index.name, groups: groups.map { index.groupName(of: $0) })
   }
 
   /// Restricts the list to matching rows. The closure must depend on the row alone.

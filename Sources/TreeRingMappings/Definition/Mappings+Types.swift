@@ -10,15 +10,15 @@ extension Mappings {
     self.init(of: index, groups: groups.map { GroupName($0) })
   }
 
-  /// Shows these groups of a typed index. Otherwise like the initialiser with names. Of an index by
-  /// fields whose groups are dates or data, give names: `GroupName(field:)`.
+  /// Shows these groups of a typed index. Otherwise like the initialiser with names. Settings of
+  /// single groups that are dates or data take their names, `index.groupName(of:)`.
   ///
   /// ```swift
   /// let shelves = Mappings(of: salesRank, groups: [.fantasy, .crime])
   ///   .range(.fixed(length: 20), of: Genre.crime)
   /// ```
   public init<Row, Group, Sort>(of index: Index<Row, Group, Sort>, groups: [Group]) {
-    self.init(of: index.name, groups: groups.map { GroupName($0) })
+    self.init(of: index.name, groups: groups.map { index.groupName(of: $0) })
   }
 
   /// Shows the groups of a typed index that pass a filter. Otherwise like the initialiser with the

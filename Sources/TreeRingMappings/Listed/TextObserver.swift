@@ -139,25 +139,36 @@ public struct TextChanges: AsyncSequence, Sendable {
 
   /// The position of one reader.
   public struct Iterator: AsyncIteratorProtocol {
-    var observer: TextObserver
+    private let observer: PooledValue<TextObserver>
+    private let store: Store
+    /// The commit shown; nil before the first state.
+    private var shown: CommitNumber?
 
     /// The hits shown after the last change.
-    public var hits: [TextHit] { observer.hits }
+    public private(set) var hits: [TextHit]
+
+    init(observer: TextObserver) {
+      self.observer = PooledValue(observer)
+      store = observer.store
+      shown = observer.commit
+      hits = observer.hits
+    }
 
     /// The next non-empty change, as soon as there is one; nil once the task is cancelled.
     /// - Throws: The errors of ``TextObserver/advance()``.
     public mutating func next() async throws(TreeRingError) -> Change? {
       while !Task.isCancelled {
-        if let commit = observer.commit {
-          do throws(TreeRingError) {
-            try await observer.store.reached(commit + 1)
-          } catch {
-            if error.code == .cancelled { return nil }
-            throw error
+        do throws(TreeRingError) {
+          if let shown { try await store.reached(shown + 1) }
+          let change: Change
+          (change, shown, hits) = try await observer.change { (observer) throws(TreeRingError) in
+            (try observer.advance(), observer.commit, observer.hits)
           }
+          if !change.isEmpty { return change }
+        } catch {
+          if error.code == .cancelled { return nil }
+          throw error
         }
-        let change = try observer.advance()
-        if !change.isEmpty { return change }
       }
       return nil
     }

@@ -56,12 +56,22 @@ public struct MappingChanges: AsyncSequence, Sendable {
 
   /// The position of one reader.
   public struct Iterator: AsyncIteratorProtocol {
-    var observer: MappingObserver
+    private let observer: PooledValue<MappingObserver>
+    private let store: Store
     let control: MappingControl
     /// Whether to deliver changes of totals alone.
     let totals: Bool
     /// The control's turn that was last delivered.
-    fileprivate var delivered: Int?
+    private var delivered: Int?
+    /// The commit shown; nil before the first state.
+    private var shown: CommitNumber?
+
+    init(observer: MappingObserver, control: MappingControl, totals: Bool) {
+      self.observer = PooledValue(observer)
+      store = observer.store
+      self.control = control
+      self.totals = totals
+    }
 
     /// The next non-empty change, as soon as there is one; nil once the task is cancelled.
     ///
@@ -76,18 +86,26 @@ public struct MappingChanges: AsyncSequence, Sendable {
           await control.wait(after: turn)
           continue
         }
-        if let shown = observer.commit, delivered == turn {
+        if let shown, delivered == turn {
           try await wait(beyond: shown, turn)
           if Task.isCancelled { return nil }
         }
         let change: Change
+        let observer: MappingObserver
         do throws(TreeRingError) {
-          change = try observer.advance(mappings: request.mappings, changing: request.changes)
+          (change, observer) = try await self.observer.change {
+            (observer) throws(TreeRingError) in
+            let change = try observer.advance(
+              mappings: request.mappings, changing: request.changes)
+            return (change, observer)
+          }
         } catch {
+          if error.code == .cancelled { return nil }
           if error.code == .invalidInput { control.drop(request) }
           throw error
         }
         control.settle(request, showing: observer.mappings)
+        shown = observer.commit
         delivered = turn
         if !change.isEmpty || totals && change.affectsTotals { return change }
       }
@@ -96,7 +114,7 @@ public struct MappingChanges: AsyncSequence, Sendable {
 
     /// Waits for a commit or a change of the control.
     private func wait(beyond shown: CommitNumber, _ turn: Int) async throws(TreeRingError) {
-      let (store, control) = (observer.store, control)
+      let (store, control) = (store, control)
       let failure = await withTaskGroup(of: TreeRingError?.self) { tasks in
         tasks.addTask {
           do throws(TreeRingError) {

@@ -45,14 +45,13 @@ public struct RemoteRequest: Hashable, Sendable {
     self.init(index, groups: groups.map { GroupName($0) })
   }
 
-  /// A request for groups of a typed index. Of an index by fields whose groups are dates or data,
-  /// give names: `GroupName(field:)`.
+  /// A request for groups of a typed index.
   ///
   /// - Parameters:
   ///   - index: The handle of the group index.
   ///   - groups: The groups in section order; nil for all that have rows, in name order.
   public init<Row, Group, Sort>(_ index: Index<Row, Group, Sort>, groups: [Group]? = nil) {
-    self.init(index.name, groups: groups.map { $0.map { GroupName($0) } })
+    self.init(index.name, groups: groups.map { $0.map { index.groupName(of: $0) } })
   }
 
   /// The request that shows what these mappings show of a store.

@@ -198,4 +198,37 @@ struct FieldGroupTests {
     let named = Index(named: "date", on: bucket, group: GroupName.self)
     #expect(try snapshot[named].count(in: "2013-01-03T08:00:00Z") == 0)
   }
+
+  @Test("A handle names groups of dates and data as its index does, by fields or by a closure")
+  func handles() throws {
+    let bucket = Bucket<Row>("rows")
+    let store = try Store.tiny()
+    var random = SeededGenerator(seed: 9)
+    let row = row(&random)
+    try store.write { try $0.put(row, for: "a", in: bucket) }
+    try store.define("date", FieldIndex(on: bucket, group: "date", order: []))
+    let inCode = Index("in code", on: bucket, version: 1, group: { $0.date })
+    try store.register(inCode)
+    let byField = Index(named: "date", on: bucket, group: Date.self)
+    let elsewhere = Index(named: "in code", on: bucket, group: Date.self, isInCode: true)
+    let snapshot = try store.snapshot()
+    for handle in [byField, inCode, elsewhere] {
+      let index = try snapshot[handle].untyped
+      #expect(try index.groups() == [handle.groupName(of: row.date)], "\(handle.name)")
+      #expect(try snapshot[handle].count(in: row.date) == 1, "\(handle.name)")
+    }
+    #expect(byField.groupName(of: row.date) != inCode.groupName(of: row.date))
+    // A handle that states the other kind is refused.
+    let wrong = [
+      Index(named: "date", on: bucket, group: Date.self, isInCode: true),
+      Index(named: "in code", on: bucket, group: Date.self),
+    ]
+    for handle in wrong {
+      #expect(throws: TreeRingError.self) { _ = try snapshot[handle] }
+    }
+    let data = Index(named: "data", on: bucket, group: Data.self)
+    #expect(data.groupName(of: Data([1, 2])) == "AQI=")
+    let genre = Index(named: "genre", on: bucket, group: Genre.self)
+    #expect(genre.groupName(of: .crime) == GroupName(Genre.crime))
+  }
 }
