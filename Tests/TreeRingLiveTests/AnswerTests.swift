@@ -290,6 +290,11 @@ struct AnswerTests {
       #expect(try ask(service, "/v1/commits", method: "POST", body: body).status == 400, "\(body)")
     }
     #expect(board.store.newestCommit == newest + 1)
+    for (offset, name) in ["full", "barrier", "relaxed", "unsynced", "none"].enumerated() {
+      let body = "{\"ops\":[\(put)],\"durability\":\"\(name)\"}"
+      let answer = try ask(service, "/v1/commits", method: "POST", body: body)
+      #expect(answer.members["commit"]?.integer == newest + 2 + offset, "\(name)")
+    }
     let closed = LiveService(board.store)
     #expect(
       try ask(closed, "/v1/commits", method: "POST", body: "{\"ops\":[\(put)]}").status == 403)

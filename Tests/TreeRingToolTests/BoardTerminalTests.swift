@@ -175,4 +175,21 @@ private final class Terminal {
     #expect(process.terminationStatus == 0)
     #expect(terminal.isCooked)
   }
+
+  @Test("Ctrl-C ends it with exit code 130, and restores the terminal")
+  func interrupted() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path + "/s.ring"
+    try Self.store(at: path)
+    let terminal = try Terminal(height: 10, width: 120)
+    let process = try Self.board([path, "dep", "--fields", "t"], on: terminal)
+    try #require(terminal.wait { $0.lines[9].contains("commit 4") })
+    process.interrupt()
+    _ = terminal.wait { _ in false }
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 130)
+    let screen = terminal.model
+    #expect(!screen.isAlternate && screen.showsCursor && screen.wraps)
+    #expect(terminal.isCooked)
+  }
 }

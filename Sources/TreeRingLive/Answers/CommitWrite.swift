@@ -1,7 +1,7 @@
 // A commit that a client writes: a line of the import format with three more fields.
 //
 //     {"ops":[…],"note":TEXT,"tags":[…],"at":DATE,
-//      "expecting":N,"idempotencyKey":TEXT,"durability":"full"|"barrier"|"relaxed"|"none"}
+//      "expecting":N,"idempotencyKey":TEXT,"durability":"full"|"barrier"|"relaxed"|"unsynced"}
 
 internal import TreeRing
 internal import TreeRingImport
@@ -70,8 +70,9 @@ struct CommitWrite {
     case "full": return .full
     case "barrier": return .barrier
     case "relaxed": return .relaxed(within: .seconds(1))
-    case "none": return .unsynced
-    default: throw refusal("“durability” is full, barrier, relaxed or none.")
+    // “none” is the name that it had first.
+    case "unsynced", "none": return .unsynced
+    default: throw refusal("“durability” is full, barrier, relaxed or unsynced.")
     }
   }
 

@@ -51,7 +51,7 @@ enum OpenAPIDocument {
       + "\"at\":{\"type\":\"string\",\"format\":\"date-time\"},"
       + "\"expecting\":{\"type\":\"integer\",\"minimum\":0},"
       + "\"idempotencyKey\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":255},"
-      + "\"durability\":{\"enum\":[\"full\",\"barrier\",\"relaxed\",\"none\"]}}}"
+      + "\"durability\":{\"enum\":[\"full\",\"barrier\",\"relaxed\",\"unsynced\"]}}}"
   }()
 
   private static let components =
