@@ -6,7 +6,7 @@
 // stands for some 32 nodes of the level below, and those of level 1 for entries.
 //
 //   - A sum goes up from its lower bound, by the nodes that lie within it, and then down to its
-//     upper bound: some 32 entries or nodes for each level and side.
+//     upper bound: some 32 entries or nodes for each level and side, which a few descents find.
 //   - A changed summand changes the node around it in each level. A new entry of level l divides
 //     l nodes, and its removal joins them.
 //   - The nodes depend on the entries alone, not on the order of writes. So a replay, a follower
