@@ -51,6 +51,8 @@ package final class ReadCounter: Sendable {
   package struct Count: Hashable, Sendable {
     package var reads = 0
     package var bytes = 0
+    /// The reads on threads of Swift's cooperative pool.
+    package var readsInTasks = 0
   }
   private let count = Mutex(Count())
 
@@ -66,6 +68,7 @@ package final class ReadCounter: Sendable {
     count.withLock { count in
       count.reads += 1
       count.bytes += byteCount
+      if withUnsafeCurrentTask(body: { $0 != nil }) { count.readsInTasks += 1 }
     }
   }
 }

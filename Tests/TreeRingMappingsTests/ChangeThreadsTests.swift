@@ -2,8 +2,10 @@
 
 import TestSupport
 import Testing
-import TreeRing
 import TreeRingMappings
+
+@testable import TreeRing
+@testable import TreeRingLog
 
 @Suite(.leavesSoundStores) struct ChangeThreadsTests {
   @Test("Changes are computed on a thread of the library, not on one of the cooperative pool")
@@ -32,5 +34,29 @@ import TreeRingMappings
     var observer = store.observer(of: mappings)
     _ = try observer.advance()
     #expect(callsInTasks.count > 0)
+  }
+
+  @Test("A search runs again on a thread of the library")
+  func hits() async throws {
+    let files = CountedFileSystem(MemoryFileSystem())
+    let store = try Store(path: "store", fileSystem: files, options: StoreOptions())
+    let rows = Bucket.bytes("rows")
+    try await store.define(TextIndex("words", on: rows, fields: ["t"]))
+    var changes = store.hits(of: .phrase("dune"), in: "words").makeAsyncIterator()
+    // Objects that are too long for the trees are read from the log.
+    let filling = String(repeating: "x", count: 5000)
+    var readCount = 0
+    for number in 0..<10 {
+      try await store.write { tx in
+        try tx.put(Array(#"{"t":"dune","f":"\#(filling)"}"#.utf8), for: number, in: rows)
+      }
+      _ = files.reads.take()
+      #expect(try await changes.next()?.after.rowCount == number + 1)
+      let reads = files.reads.take()
+      readCount += reads.reads
+      #expect(reads.readsInTasks == 0)
+    }
+    #expect(readCount > 0)
+    try await store.close()
   }
 }

@@ -100,6 +100,21 @@ import TreeRingStreams
     #expect(events.map(\.revision) == Array(0..<7) && events.allSatisfy { $0.data == data })
   }
 
+  @Test("A subscription reads on a thread of the library, not on one of the cooperative pool")
+  func threads() async throws {
+    let files = CountedFileSystem(MemoryFileSystem())
+    let store = try Store(path: "store", fileSystem: files, options: StoreOptions())
+    let stream = store.stream("s")
+    // Data that is too long for the trees is read from the log.
+    let data = [UInt8](repeating: 7, count: 5000)
+    for _ in 0..<20 { try await stream.append(NewEvent(type: "long", data: data)) }
+    _ = files.reads.take()
+    #expect(try await first(20, of: stream.subscribe()).count == 20)
+    let reads = files.reads.take()
+    #expect(reads.reads > 0 && reads.readsInTasks == 0)
+    try await store.close()
+  }
+
   @Test("A cancelled subscription ends; a closed store ends it with an error")
   func ended() async throws {
     let store = try Store.inMemory()

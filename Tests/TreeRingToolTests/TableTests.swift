@@ -43,11 +43,13 @@ import Testing
     try printRows(to: Output(isJSON: false, descriptor: near))
     var text: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 4096)
-    while text.count(where: { $0 == UInt8(ascii: "\n") }) < Self.lineCount {
+    var foundCount: Int { text.count { $0 == UInt8(ascii: "\n") } }
+    while foundCount < Self.lineCount {
       let count = read(master, &buffer, buffer.count)
       if count <= 0 { break }
       text += buffer[..<count]
     }
+    #expect(foundCount == Self.lineCount)
     #expect(text.count < Self.lineCount * 100)
   }
 }

@@ -23,12 +23,14 @@ extension Store {
         let date = newest.commit == 0 ? Timestamp.beforeData : last
         return CommitDate(timestamp: date, isClamped: false)
       }
-      var clock = options.clock()
-      if let start, start < clock {
-        clock = max(start, try transaction.lastDate(before: Sweeper.batchRowCount, at: clock))
-      }
+      let clock = options.clock()
       if last.isAhead(of: clock) { warn(of: newest, at: clock) }
-      return CommitDate(timestamp: max(last, clock), isClamped: clock < last)
+      var date = clock
+      if let start, start < clock {
+        let limit = Sweeper.batchRowCount
+        date = max(start, try transaction.lastDate(withAtMost: limit, dueBy: clock))
+      }
+      return CommitDate(timestamp: max(last, date), isClamped: clock < last)
     }
     if wanted < last, !allowance.contains(.clamping) {
       throw TreeRingError(

@@ -270,7 +270,7 @@ extension Transaction {
     isSweep = true
     let newest = editor.roots.timestamp
     let now = max(clock, newest)
-    let date = try lastDate(before: limit, at: now)
+    let date = try lastDate(withAtMost: limit, dueBy: now)
     if date == now { return SweptBatch(rowCount: try deleteExpired(at: now)) }
     if max(newest, date) < now { timestamp = max(newest, date) }
     // Among them may be rows of the very date of the first that is left.

@@ -60,7 +60,9 @@ extension Transaction {
 
   /// The last date, not later than `date`, at which no expiry has more than `limit` rows that are
   /// due. O(log n) for each expiry.
-  func lastDate(before limit: Int, at date: Timestamp) throws(TreeRingError) -> Timestamp {
+  func lastDate(
+    withAtMost limit: Int, dueBy date: Timestamp
+  ) throws(TreeRingError) -> Timestamp {
     var last = date
     for index in editor.active.expiring {
       guard let roots = editor.roots.index(index.number) else { continue }

@@ -42,7 +42,7 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
   let order: ValueOrder<Sort>?
   /// The order of the sort values after the first, as far as the handle declares it.
   var rest: [NextOrder] = []
-  /// Whether a closure places the rows, as far as the handle states it.
+  /// Whether its groups are named in code and not by a field, as far as the handle states it.
   let isInCode: Bool
 
   /// Creates the handle of a definition in code.
@@ -126,8 +126,8 @@ public struct Index<Row: SendableMetatype, Group: KeyConvertible, Sort: SortValu
   ///   - bucket: The bucket of its rows.
   ///   - group: The type of its groups.
   ///   - order: The order of the value that orders the rows of a group first.
-  ///   - isInCode: Whether a closure places the rows, and not fields of theirs. It decides how
-  ///     groups of dates and data are named; see `GroupName(field:)`.
+  ///   - isInCode: Whether its groups are named in code, by a closure or by hand, and not by a
+  ///     field. It decides on the names of groups that are dates or data; see `GroupName(field:)`.
   public init(
     named name: String, on bucket: Bucket<Row>, group: Group.Type, by order: ValueOrder<Sort>,
     isInCode: Bool = false

@@ -15,12 +15,9 @@ extension Snapshot {
   /// - Throws: `notFound` if no index of that name is in force; `indexDefinedInCode` if its closure
   ///   is not registered; `cancelled` if the task is cancelled before the work begins.
   public func buildIndex(_ name: String) async throws(TreeRingError) {
-    try await WorkerPool.reading.run { [pin] _ throws(TreeRingError) in
+    try await WorkerPool.reading.run { [self] _ throws(TreeRingError) in
       try pin.store.checkOpen()
-      guard let record = pin.definitions.indexes[name] else {
-        throw TreeRingError.noIndex(named: name, for: .groups, in: pin.definitions)
-      }
-      _ = try pin.store.trees(of: record, at: pin)
+      _ = try pin.store.trees(of: definition(ofIndex: name), at: pin)
     }
   }
 

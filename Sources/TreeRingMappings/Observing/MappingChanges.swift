@@ -91,21 +91,20 @@ public struct MappingChanges: AsyncSequence, Sendable {
           if Task.isCancelled { return nil }
         }
         let change: Change
-        let observer: MappingObserver
+        let mappings: Mappings
         do throws(TreeRingError) {
-          (change, observer) = try await self.observer.change {
+          (change, mappings, shown) = try await observer.change {
             (observer) throws(TreeRingError) in
             let change = try observer.advance(
               mappings: request.mappings, changing: request.changes)
-            return (change, observer)
+            return (change, observer.mappings, observer.commit)
           }
         } catch {
           if error.code == .cancelled { return nil }
           if error.code == .invalidInput { control.drop(request) }
           throw error
         }
-        control.settle(request, showing: observer.mappings)
-        shown = observer.commit
+        control.settle(request, showing: mappings)
         delivered = turn
         if !change.isEmpty || totals && change.affectsTotals { return change }
       }

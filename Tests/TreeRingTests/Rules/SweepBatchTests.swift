@@ -57,6 +57,8 @@ import Testing
         try ExpiryTests.put(tx, "new", end: nil)
         clock.seconds = second
       }
+      // Neither is its date the newest commit's in place of an earlier clock's.
+      #expect(!written.isClamped)
       return try store.snapshot(at: .commit(written.commit))
     }
     let before = try write(rows: 257, endingAt: 9)

@@ -7,15 +7,6 @@ import Testing
 @testable import TreeRingLog
 
 @Suite("Asynchronous reads of snapshots", .leavesSoundStores) struct AsynchronousReadsTests {
-  private func error(_ body: () async throws -> some Any) async -> TreeRingError? {
-    do {
-      _ = try await body()
-      return nil
-    } catch {
-      return error as? TreeRingError
-    }
-  }
-
   @Test("Searches equal those of the blocking forms")
   func search() async throws {
     let store = try Store.tiny()
@@ -89,5 +80,24 @@ import Testing
     #expect(await error { try await past.buildIndex("none") }?.code == .notFound)
     try await store.close()
     #expect(await error { try await past.buildIndex("numbers") }?.code == .closed)
+  }
+
+  @Test("The feed of commits reads on a thread of the library, not on one of the cooperative pool")
+  func feed() async throws {
+    let files = CountedFileSystem(MemoryFileSystem())
+    let store = try Store(
+      path: "store", fileSystem: files, options: StoreOptions(logger: quietLogger))
+    for number in 0..<200 { try store.put(Note(group: "g", number: number), for: Key("\(number)")) }
+    _ = files.reads.take()
+    var feed = store.commits(from: 1).makeAsyncIterator()
+    for number in 1...200 as ClosedRange<CommitNumber> {
+      #expect(try await feed.next()?.number == number)
+    }
+    let reads = files.reads.take()
+    #expect(reads.reads > 0 && reads.readsInTasks == 0)
+    // The check itself: a task that reads on its own thread.
+    _ = try store.commit(1)
+    #expect(files.reads.take().readsInTasks > 0)
+    try await store.close()
   }
 }
