@@ -10,6 +10,9 @@ enum Interrupt {
 
   /// From now on Ctrl-C requests a stop instead of ending the process.
   static func watch() {
+    // Made before the handler can run: a handler that interrupts the making of the flag and uses it
+    // waits for ever.
+    flag.store(false, ordering: .relaxed)
     let handler: @convention(c) (Int32) -> Void = { _ in
       Interrupt.flag.store(true, ordering: .relaxed)
       signal(SIGINT, SIG_DFL)
