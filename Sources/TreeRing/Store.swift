@@ -177,6 +177,7 @@ public final class Store: Sendable {
     let fresh = try opening.rebuild(log, because: reason, nil)
     currentEngine.withLock { $0 = fresh }
     definitions.clear()
+    writerMemory.clear()
     old.queue.wakeAll()
   }
 

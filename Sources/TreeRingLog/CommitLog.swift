@@ -7,6 +7,7 @@
 // The log has no locks between processes; its owner holds a `StoreLock`.
 
 internal import Logging
+internal import TreeRingPlatform
 
 /// A folder of segments. All its members may be called from any thread.
 package final class CommitLog: Sendable {
@@ -57,7 +58,7 @@ package final class CommitLog: Sendable {
   }
 
   /// The newest sequenced commit.
-  package var sequenced: CommitNumber { core.withState { $0.sequenced } }
+  package var sequenced: CommitNumber { core.newest.load(ordering: .acquiring) }
 
   /// The date of the newest sequenced commit. No later commit has an earlier date.
   package var sequencedTimestamp: Timestamp { core.withState { $0.sequencedTimestamp } }

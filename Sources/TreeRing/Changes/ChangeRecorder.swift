@@ -18,7 +18,7 @@ final class ChangeRecorder {
 
   /// Forgets everything. The records that it has made stay.
   func reset() {
-    rows = RecordedRows()
+    if byteCount > 0 { rows = RecordedRows() }
     byteCount = 0
     isOverLimit = false
   }

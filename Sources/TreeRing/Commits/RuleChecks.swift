@@ -45,6 +45,9 @@ struct RuleChecks {
   /// The rows that were put without a required reference, each with the number of its index.
   private(set) var lacking: [(index: UInt32, row: RowReference)] = []
 
+  /// Whether this value is as it was made. Without rules nothing is noted.
+  var isUnused: Bool { isEnforced && appliesDeletions && !hasRules && defined.isEmpty }
+
   /// Whether edits have to be noted.
   var isActive: Bool { hasRules && isEnforced }
 

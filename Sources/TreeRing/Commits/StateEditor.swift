@@ -9,7 +9,8 @@
 
 internal import TreeRingLog
 
-/// Edits all trees of a store on the way to one commit. One thread at a time uses it.
+/// Edits all trees of a store on the way to one commit, and then to another. One thread at a time
+/// uses it.
 ///
 /// Its properties are not checked for exclusive access at run time: one thread uses them, none is
 /// passed `inout` while code of the caller runs, and the checks cost an eighth of a bulk load.
@@ -49,8 +50,34 @@ final class StateEditor {
     self.code = code
     self.values = values
     self.recorder = recorder
-    if base.indexes.count > active.count {
-      for index in base.indexes.all where active[index.number] == nil { dropTrees(index.number) }
+    dropUndefinedTrees()
+  }
+
+  /// Begins another commit; its page editor has ended the one before.
+  func begin(on base: Version, active: ActiveIndexes, pending: PendingValues) {
+    editor.begin(base.roots.commit + 1)
+    roots = base.roots
+    if !catalog.isSame(as: base.catalog) {
+      catalog = base.catalog
+      knownBucket = nil
+    }
+    self.active = active
+    values.pending = pending
+    hasReplayedStub = false
+    dropUndefinedTrees()
+  }
+
+  /// Releases what a commit has collected.
+  func end() {
+    values.pending = nil
+    if !rules.isUnused { rules = RuleChecks() }
+    words = nil
+    recorder?.reset()
+  }
+
+  private func dropUndefinedTrees() {
+    if roots.indexes.count > active.count {
+      for index in roots.indexes.all where active[index.number] == nil { dropTrees(index.number) }
     }
     precondition(roots.indexes.count == active.count, "every definition needs its index trees")
   }
@@ -168,7 +195,7 @@ final class StateEditor {
   @inline(__always)
   func isKnown(_ bucket: BucketReference) -> Bool {
     if knownBucket == bucket.number { return true }
-    if catalog.buckets.name(of: bucket.number) == nil { return false }
+    if catalog.name(ofBucket: bucket.number) == nil { return false }
     knownBucket = bucket.number
     return true
   }

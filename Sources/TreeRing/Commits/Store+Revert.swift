@@ -53,7 +53,7 @@ extension Transaction {
         }
       }
       for place in places {
-        guard let bucket = editor.catalog.buckets.name(of: place.bucket),
+        guard let bucket = editor.catalog.name(ofBucket: place.bucket),
           buckets.containsName(bucket),
           try row(Key(bytes: place.key), in: bucket) != nil
         else { continue }

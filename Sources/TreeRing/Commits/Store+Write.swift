@@ -127,8 +127,25 @@ extension Store {
     }
     // Here, so that refused writers do not compete for the lock; and again with it.
     if isReplica, !adopts { try options.sharing?.checkLeading() }
-    let start = adopts || isSweep ? nil : try sweepBacklog()
-    var result: SequencedWrite?
+    let sequenced = try sequence(
+      durability, expected, adopts: adopts, since: nil, unlessRules: !adopts && !isSweep, body)
+    if let sequenced { return sequenced }
+    let start = try sweepBacklog()
+    if let sequenced = try sequence(
+      durability, expected, adopts: adopts, since: start, unlessRules: false, body)
+    {
+      return sequenced
+    }
+    throw TreeRingError.closedBeforeWrite
+  }
+
+  /// - Parameter unlessRules: Whether a state with rules is left to the caller, since expired rows
+  ///   may have to be deleted first.
+  /// - Returns: nil if it is.
+  private func sequence(
+    _ durability: Durability, _ expected: CommitNumber?, adopts: Bool, since start: Timestamp?,
+    unlessRules: Bool, _ body: (Transaction) throws -> Void
+  ) throws -> SequencedWrite? {
     try writerLock.withLock {
       try checkOpen()
       if isReplica, !adopts { try options.sharing?.checkLeading() }
@@ -136,9 +153,10 @@ extension Store {
       let engine = engine
       try checkPageFile(of: engine)
       let base = currentBase(of: engine)
+      if unlessRules, base.catalog.hasRules { return nil }
       do {
         try check(base, is: expected)
-        result = try engine.pages.withSection {
+        return try engine.pages.withSection {
           try build(on: base, in: engine, durability: durability, since: start, body)
         }
       } catch let error as TreeRingError where error.reportsNewestState {
@@ -146,8 +164,6 @@ extension Store {
           error: error, ticket: try log.ticket(for: base.roots.commit, durability: durability))
       }
     }
-    guard let result else { throw TreeRingError.closedBeforeWrite }
-    return result
   }
 
   /// Whether this process may write: it alone has the store, or is the replica that leads.
@@ -197,20 +213,13 @@ extension Store {
     let pages = engine.pages
     let number = base.roots.commit + 1
     let fetchFailures = pages.fetchFailureCount
-    let pending = writerMemory.pendingValues(of: number)
-    let recorder = writerMemory.changeRecorder(byteLimit: engine.records.byteLimit)
-    defer { writerMemory.endWrite() }
     let (edition, known) = definitions.known(for: base)
     let code = code.withLock { $0 }
     let active = try known ?? definitions.active(for: base, code: code)
-    let editor = StateEditor(
-      pages: pages, epoch: number, base: base.roots, catalog: base.catalog, active: active,
-      code: code, values: ValueSource(log: log, pending: pending), recorder: recorder,
-      memory: writerMemory.editorMemory())
-    let transaction = Transaction(
-      editor: editor, commit: number, pending: pending, horizon: pinRegistry.horizon,
-      memory: writerMemory.takePayload())
-    editor.spill = engine.spill
+    let transaction = writerMemory.begin(
+      on: base, log: log, active: active, code: code, horizon: pinRegistry.horizon,
+      spill: engine.spill, recordByteLimit: engine.records.byteLimit)
+    let editor = transaction.editor
     defer { transaction.end() }
     var isSequenced = false
     defer { if !isSequenced { editor.editor.discard() } }
@@ -254,7 +263,7 @@ extension Store {
     let replacements = try replacements(by: transaction, of: base, in: pages)
     let ticket = try append(transaction, at: date.timestamp, durability)
     isSequenced = true
-    let changes = recorder.changes(
+    let changes = editor.recorder?.changes(
       from: before, to: editor.roots.indexes, by: editor.active, replacements: replacements)
     let pageCount = add(editor, changes, edition, to: engine)
     return SequencedWrite(
@@ -301,7 +310,7 @@ extension Store {
 
   /// Queues the new version until it becomes visible.
   private func add(
-    _ editor: StateEditor, _ changes: CommitChanges?, _ edition: ActiveIndexCache.Edition,
+    _ editor: StateEditor, _ changes: consuming CommitChanges?, _ edition: ActiveIndexCache.Edition,
     to engine: Engine
   ) -> Int {
     let (allocated, retired) = editor.editor.finish()
@@ -329,14 +338,10 @@ extension Store {
   /// - Parameter pageCount: the number of pages that the commit has allocated. The checkpointer may
   ///   throttle the caller by it.
   package func complete(_ ticket: CommitTicket, pageCount: Int = 0) throws(TreeRingError) {
+    // That of the commit, or a later one, which holds the commit already.
+    let engine = engine
     // The writer that syncs for all makes their commits visible before they go on.
-    var leaders: Engine?
-    try log.complete(ticket) {
-      let engine = self.engine
-      leaders = engine
-      show(through: $0, in: engine)
-    }
-    let engine = leaders ?? self.engine
+    try log.complete(ticket) { show(through: $0, in: engine) }
     defer { engine.throttle(after: pageCount) }
     if engine.queue.visibleCommit < ticket.number { show(through: log.completed, in: engine) }
   }

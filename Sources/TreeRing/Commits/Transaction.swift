@@ -7,7 +7,7 @@ public import TreeRingLog
 /// that closure.
 public final class Transaction: Readable, ReadableState {
   /// The number that the commit will have.
-  public let commit: CommitNumber
+  @exclusivity(unchecked) public private(set) var commit: CommitNumber
   /// The date for the commit. Nil stands for the clock's date, or for the newest commit's if the
   /// clock is behind that; or for one just before many rows that expire during the write. The write
   /// throws `dateRefused` for a date earlier than the newest commit's, or more than a minute ahead
@@ -49,7 +49,7 @@ public final class Transaction: Readable, ReadableState {
   /// The content of the commit besides its operations.
   @exclusivity(unchecked) var notes = CommitNotes()
   @exclusivity(unchecked) var payload: PayloadWriter
-  let pending: PendingValues
+  @exclusivity(unchecked) private(set) var pending: PendingValues
   /// For a copy of another log's commit: the parts of that commit that are used unchanged.
   @exclusivity(unchecked) var adopted: AdoptedCommit?
   @exclusivity(unchecked) private var isOpen = true
@@ -74,7 +74,7 @@ public final class Transaction: Readable, ReadableState {
   @exclusivity(unchecked) private var lastBucket: BucketReference?
 
   /// The store's horizon; it moves only between two transactions.
-  private let horizon: CommitNumber
+  @exclusivity(unchecked) private(set) var horizon: CommitNumber
 
   /// - Parameter memory: An array whose memory the payload takes over.
   init(
@@ -88,10 +88,32 @@ public final class Transaction: Readable, ReadableState {
     payload = PayloadWriter(commit: commit, memory: memory, compresses: true)
   }
 
-  /// Ends the transaction: every later use of it throws.
+  /// Ends the transaction: every later use of it throws. Releases what it has collected.
   func end() {
     isOpen = false
     reads?.edition += 1
+    (adopted, cachedReader, reads) = (nil, nil, nil)
+    if case .some = failure { failure = nil }
+    if !notes.isBare { notes = CommitNotes() }
+    if !baseCommits.isEmpty { baseCommits = [] }
+    if pending.count > 0 { pending = PendingValues(commit: 0) }
+    editor.end()
+  }
+
+  /// Begins another commit in a transaction that has ended and to which nobody else refers.
+  func begin(
+    _ commit: CommitNumber, on base: Version, active: ActiveIndexes, horizon: CommitNumber,
+    memory: inout [UInt8]
+  ) {
+    self.commit = commit
+    self.horizon = horizon
+    pending.commit = commit
+    if !editor.catalog.isSame(as: base.catalog) { lastBucket = nil }
+    editor.begin(on: base, active: active, pending: pending)
+    payload.begin(commit, memory: &memory)
+    (timestamp, timestampAllowance) = (nil, [])
+    (takesDateOfNewest, isSweep, keepsEmptyCommit) = (false, false, false)
+    isOpen = true
   }
 
   private func check() throws(TreeRingError) {
@@ -104,6 +126,9 @@ public final class Transaction: Readable, ReadableState {
   // MARK: - Reading
 
   public var readSource: ReadSource { ReadSource(state: self) }
+
+  /// Forgets the reader, because a name has changed.
+  func forgetReader() { cachedReader = nil }
 
   var reader: StateReader {
     get throws(TreeRingError) {
@@ -220,36 +245,6 @@ public final class Transaction: Readable, ReadableState {
         "The row \(bucket.bucketName)/\(key) was last written at commit \(current), not "
           + "\(expected). Read it again, and repeat the write.", current: current)
     }
-  }
-
-  // MARK: - Names of commits
-
-  /// Names an earlier commit, or moves a name to it.
-  /// - Throws: `notFound` if there is no such commit; `beyondHorizon` if it can no longer be read.
-  public func tag(_ name: String, commit tagged: CommitNumber) throws(TreeRingError) {
-    try beginEdit()
-    try Limits.check(name: name, of: "tag")
-    guard tagged >= 1, tagged <= commit else {
-      throw TreeRingError(
-        .notFound, "There is no commit \(tagged) to name; the newest is \(commit - 1).")
-    }
-    if tagged < horizon, !baseCommits.contains(tagged), try !reader.isTagged(tagged) {
-      throw TreeRingError.beyond(horizon, commit: tagged)
-    }
-    try editor.setTag(name, commit: tagged)
-    payload.append(.tag(name: name, commit: tagged))
-  }
-
-  /// Removes a name.
-  /// - Throws: `notFound` if there is no such tag.
-  public func removeTag(_ name: String) throws(TreeRingError) {
-    try beginEdit()
-    guard try reader.tag(name) != nil else {
-      throw TreeRingError.noTag(named: name)
-    }
-    try editor.setTag(name, commit: 0)
-    payload.append(.tag(name: name, commit: 0))
-    cachedReader = nil
   }
 
   // MARK: - Raw writes

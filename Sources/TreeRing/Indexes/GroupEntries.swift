@@ -35,6 +35,8 @@ package final class GroupEntries: Sendable {
   private let prefix: [UInt8]
   /// The range of its entries among those of all groups.
   package let positions: Range<Int>
+  /// The bucket of the first row read.
+  private let knownBucket = Once<BucketReference>()
 
   /// Finds a group of an index; one that does not exist has no entries. O(log n).
   package init(_ name: GroupName, of index: IndexReader) throws(TreeRingError) {
@@ -141,7 +143,17 @@ package final class GroupEntries: Sendable {
   /// The identity of the row at a position; nil beyond the group's end. O(log n).
   package func id(at position: Int) throws(TreeRingError) -> RowID? {
     guard position >= 0, position < positions.count else { return nil }
-    return try index.state.id(try row(at: position))
+    let row = try row(at: position)
+    return RowID(bucket: try name(ofBucket: row.bucket), key: Key(bytes: row.key))
+  }
+
+  /// The name of a bucket. O(1) for that of the first row read, usually that of all rows.
+  @inline(__always)
+  private func name(ofBucket number: UInt32) throws(TreeRingError) -> String {
+    if let known = knownBucket.value, known.number == number { return known.name }
+    guard let name = index.state.catalog.name(ofBucket: number) else { throw ByteReader.damaged }
+    knownBucket.set(BucketReference(number: number, name: name))
+    return name
   }
 
   /// The number of places ranked in one read section.

@@ -233,7 +233,7 @@ package struct RowNames: Sendable {
 
   /// A row's public identity.
   package func id(of row: RowReference) throws(TreeRingError) -> RowID {
-    guard let bucket = catalog.buckets.name(of: row.bucket) else { throw ByteReader.damaged }
+    guard let bucket = catalog.name(ofBucket: row.bucket) else { throw ByteReader.damaged }
     return RowID(bucket: bucket, key: Key(bytes: row.key))
   }
 

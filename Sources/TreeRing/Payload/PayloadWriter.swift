@@ -5,7 +5,7 @@ package import TreeRingLog
 
 /// The growing payload of one commit.
 package struct PayloadWriter {
-  private let commit: CommitNumber
+  private var commit: CommitNumber
   /// A byte for the flags of the commit's notes, then the operations.
   var bytes: [UInt8]
   /// The number of the first bucket named, whose index is 0. Most commits name no other.
@@ -18,6 +18,8 @@ package struct PayloadWriter {
   private var blocks: PayloadBlocks?
   /// The length of the bytes from which on another block is full.
   private var nextBlockEnd: Int
+  /// Whether another thread compresses full blocks.
+  private let compresses: Bool
   /// The number of operations written.
   package internal(set) var count: UInt32 = 0
 
@@ -26,11 +28,27 @@ package struct PayloadWriter {
   ///   - compresses: Whether another thread compresses full blocks, for `takeBlocks`.
   package init(commit: CommitNumber, memory: consuming [UInt8] = [], compresses: Bool = false) {
     self.commit = commit
-    nextBlockEnd = compresses ? PayloadBlocks.blockByteCount : .max
+    self.compresses = compresses
+    nextBlockEnd = 0
     bytes = memory
+    begin(commit)
+  }
+
+  /// Begins the payload of another commit.
+  /// - Parameter memory: An array whose memory the writer takes over; its content is dropped.
+  mutating func begin(_ commit: CommitNumber, memory: inout [UInt8]) {
+    swap(&bytes, &memory)
+    begin(commit)
+  }
+
+  private mutating func begin(_ commit: CommitNumber) {
+    self.commit = commit
+    nextBlockEnd = compresses ? PayloadBlocks.blockByteCount : .max
     bytes.removeAll(keepingCapacity: true)
     bytes.reserveCapacity(256)
     bytes.append(0)
+    (firstBucket, last, blocks, count) = (nil, nil, nil, 0)
+    if !otherBuckets.isEmpty { otherBuckets = [:] }
   }
 
   /// The whole payload.

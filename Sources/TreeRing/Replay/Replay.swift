@@ -64,7 +64,7 @@ extension StateEditor {
   /// Throws `corruption` if a bucket is known under another number, or its number under another
   /// name.
   func checkBucket(_ bucket: BucketReference) throws(TreeRingError) {
-    if let name = catalog.buckets.name(of: bucket.number) {
+    if let name = catalog.name(ofBucket: bucket.number) {
       if !name.utf8.elementsEqual(bucket.name.utf8) { throw ByteReader.damaged }
     } else if catalog.buckets[bucket.name] != nil {
       throw ByteReader.damaged

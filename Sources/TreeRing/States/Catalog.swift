@@ -53,6 +53,11 @@ package struct Catalog: Sendable {
     return number
   }
 
+  /// The name of a bucket; nil if there is none of that number. O(log n), without counting
+  /// references to the table, as `buckets` would.
+  @inline(__always)
+  func name(ofBucket number: UInt32) -> String? { storage.content.buckets.name(of: number) }
+
   /// The buckets that have been written to.
   package var buckets: BucketTable { storage.content.buckets }
   /// The index definitions in force, by name.
@@ -105,6 +110,9 @@ package struct Catalog: Sendable {
     indexes.values.filter { $0.parent?.name.isSameName(as: name) ?? false }
       .sorted { StoreName($0.name) < StoreName($1.name) }
   }
+
+  /// Whether the two are one object, so that everything in them is the same. O(1).
+  func isSame(as other: Catalog) -> Bool { storage === other.storage }
 
   /// Whether every definition of an earlier catalog is still in force. O(1) if none has changed.
   func keepsDefinitions(of old: Catalog) -> Bool {

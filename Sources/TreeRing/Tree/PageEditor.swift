@@ -15,18 +15,19 @@ struct PathStep {
   var index: Int
 }
 
-/// The pages of one transaction. One thread at a time uses it; `finish` or `discard` ends it.
+/// The pages of one transaction. One thread at a time uses it; `finish` or `discard` ends it. Then
+/// `begin` may begin another one.
 package final class PageEditor {
   /// The store of the edited pages.
   package let pages: PageStore
   /// The number of the commit that the transaction makes.
-  package let epoch: CommitNumber
+  @exclusivity(unchecked) package private(set) var epoch: CommitNumber
   /// The edition of its first page. Pages of the commit of lower editions are not its own.
-  private let firstEdition: UInt16
+  @exclusivity(unchecked) private var firstEdition: UInt16
   /// Whether its pages are private: they have no slot in a page file.
   let isPrivate: Bool
-  /// The stamp of the pages that this editor made.
-  let owner: OwnerStamp
+  /// The stamp of the pages that the transaction made.
+  @exclusivity(unchecked) private(set) var owner: OwnerStamp
   let table: PageTable
   let cellCapacity: Int
   /// Owns `path` and `state`.
@@ -111,6 +112,17 @@ package final class PageEditor {
     state = memory.state
     precondition(!state.pointee.isOpen, "the memory serves another editor")
     state.pointee.begin(birth)
+  }
+
+  /// Begins another transaction, of commit `epoch`; the one before has ended.
+  func begin(_ epoch: CommitNumber) {
+    precondition(hasEnded, "a transaction is under way")
+    let (owner, birth) = pages.beginEditing(epoch, isPrivate: isPrivate)
+    self.owner = owner
+    self.epoch = birth.commit
+    firstEdition = birth.edition
+    state.pointee.begin(birth)
+    hasEnded = false
   }
 
   deinit { if !hasEnded { discard() } }

@@ -37,18 +37,17 @@ package struct CommitDraft: Sendable {
   /// The frame of the commit in the log that it is a copy of. The log takes it over, except for its
   /// position.
   package var frame: [UInt8]?
+}
 
+extension CommitDraft {
+  // Delegates to the memberwise initializer: one that sets the properties itself returns a copy.
   package init(
     number: CommitNumber, timestamp: Timestamp, operationCount: UInt32, payload: [UInt8],
     blocks: PayloadBlocks? = nil, values: [LoggedValue] = [], durability: Durability = .full
   ) {
-    self.number = number
-    self.timestamp = timestamp
-    self.operationCount = operationCount
-    self.payload = payload
-    self.blocks = blocks
-    self.values = values
-    self.durability = durability
+    self.init(
+      number: number, timestamp: timestamp, operationCount: operationCount, payload: payload,
+      blocks: blocks, values: values, durability: durability, frame: nil)
   }
 }
 

@@ -79,4 +79,18 @@ extension GroupCommit {
       options.logger.notice("The device has no room to mark the log as closed: \(error)")
     }
   }
+
+  /// One step towards a log without a leader whose commits are all durable, or which is poisoned:
+  /// waits for the leader, or leads.
+  /// - Returns: true if the log is in that state; false if the step may have changed the state.
+  func quiesce(_ held: borrowing Held) -> Bool {
+    if held.state.isLeading {
+      held.wait(for: idle)
+    } else if held.state.poison == nil, held.state.hasUnsynced {
+      lead(held, atLeast: .full)
+    } else {
+      return true
+    }
+    return false
+  }
 }

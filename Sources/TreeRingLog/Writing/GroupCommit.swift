@@ -31,6 +31,8 @@ final class GroupCommit: Sendable {
   typealias Held = Monitor<State>.Held
 
   let monitor: Monitor<State>
+  /// The newest sequenced commit, readable without the monitor.
+  let newest: Atomic<CommitNumber>
   /// Broadcast when a leader has finished, for threads that wait for more than a batch.
   let idle = Condition()
   /// Serializes appenders, so that frames are encoded outside the monitor.
@@ -49,6 +51,7 @@ final class GroupCommit: Sendable {
     recovered: RecoveredLog, directory: String, fileSystem: any FileSystem, options: LogOptions
   ) throws(TreeRingError) {
     appending = Monitor(Encoding(encoder: try FrameEncoder()))
+    newest = Atomic(recovered.lastCommit)
     storeID = recovered.storeID
     isShared = options.sharing != nil
     self.directory = directory
@@ -91,6 +94,7 @@ final class GroupCommit: Sendable {
             headerByteCount: encoded.headerByteCount, byteCount: encoded.byteCount))
         state.pending.buffer.append(staging.bytes)
         state.sequenced = draft.number
+        newest.store(draft.number, ordering: .releasing)
         state.sequencedTimestamp = draft.timestamp
         state.statistics.appendedPayloadByteCount += UInt64(draft.payload.count)
         state.statistics.appendedStoredByteCount += UInt64(encoded.byteCount)
@@ -110,20 +114,6 @@ final class GroupCommit: Sendable {
         if quiesce(held) { try roll(held, firstCommit: draft.number) }
       }
     }
-  }
-
-  /// One step towards a log without a leader whose commits are all durable, or which is poisoned:
-  /// waits for the leader, or leads.
-  /// - Returns: true if the log is in that state; false if the step may have changed the state.
-  func quiesce(_ held: borrowing Held) -> Bool {
-    if held.state.isLeading {
-      held.wait(for: idle)
-    } else if held.state.poison == nil, held.state.hasUnsynced {
-      lead(held, atLeast: .full)
-    } else {
-      return true
-    }
-    return false
   }
 
   // MARK: Completing
@@ -389,6 +379,7 @@ final class GroupCommit: Sendable {
     case .undone(let error):
       options.logger.warning("Commits were undone: \(error)")
       state.rollBack(because: error, isSynced: !isShared)
+      newest.store(state.sequenced, ordering: .releasing)
       if !isShared { recordDurable(state.completed, &state) }
     case .failed(let error):
       options.logger.error("A write to the log failed; the log accepts no more: \(error)")
