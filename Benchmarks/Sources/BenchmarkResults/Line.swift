@@ -17,9 +17,11 @@ public enum EngineName {
   public static let log = "log alone"
   /// Reads of memory, each of which waits for the one before: a look-up makes several.
   public static let read = "dependent read"
+  /// Copies of pages: a row in random order makes one in a tree that keeps earlier versions.
+  public static let copy = "page copies"
 
   /// Whether a name is that of an engine in the comparison.
-  public static func isCompared(_ name: String) -> Bool { ![none, log, read].contains(name) }
+  public static func isCompared(_ name: String) -> Bool { ![none, log, read, copy].contains(name) }
 }
 
 /// A line under measurement or measured.
@@ -76,12 +78,13 @@ public struct Line: Codable, Sendable {
   /// The median of an engine's samples; nil if there are none.
   public func median(_ engine: String) -> Double? { Self.median(samples[engine] ?? []) }
 
-  /// The median of the log alone, or of a dependent read, with its name; nil without samples.
-  public var limit: String? {
-    for name in [EngineName.log, EngineName.read] {
-      if let median = median(name) { return "\(name) \(format(median))" }
+  /// The medians of the log alone, of page copies and of dependent reads, with their names, as far
+  /// as there are samples; nil without any.
+  public var limits: String? {
+    let limits = [EngineName.log, EngineName.copy, EngineName.read].compactMap { name in
+      median(name).map { "\(name) \(format($0))" }
     }
-    return nil
+    return limits.isEmpty ? nil : limits.joined(separator: ", ")
   }
 
   public static func median(_ samples: [Double]) -> Double? {

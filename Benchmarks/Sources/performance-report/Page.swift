@@ -104,7 +104,7 @@ private func escape(_ text: String) -> String {
 }
 
 extension Line {
-  /// The name with its remark, the rates of bare syncs, its limit, and a word if the
+  /// The name with its remark, the rates of bare syncs, its limits, and a word if the
   /// figures are no medians.
   var fullName: String {
     let loop = Line.median(syncLoop).map { "bare sync loop \(format($0))" }
@@ -112,7 +112,7 @@ extension Line {
       "shared by as many threads \(format($0))"
     }
     let isSingle = samples.values.allSatisfy { $0.count == 1 }
-    let additions = [remark, loop, shared, limit, isSingle ? "one sample" : nil].compactMap { $0 }
+    let additions = [remark, loop, shared, limits, isSingle ? "one sample" : nil].compactMap { $0 }
     return additions.isEmpty ? name : "\(name) (\(additions.joined(separator: ", ")))"
   }
 }

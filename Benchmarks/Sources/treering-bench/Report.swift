@@ -140,7 +140,7 @@ final class Report {
     if let loop = line.sharedSyncLoop.flatMap(Line.median) {
       name += " (shared by as many threads \(Self.format(loop)))"
     }
-    if let limit = line.limit { name += " (\(limit))" }
+    if let limits = line.limits { name += " (\(limits))" }
     var bar = "–"
     if let value = line.bar, let meets = line.meetsBar {
       let sign = line.direction == .higher ? "≥" : "≤"

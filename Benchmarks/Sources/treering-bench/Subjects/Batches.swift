@@ -17,8 +17,13 @@ private func batchLine(_ context: Context, rows: Int, batches: Int, bar: Double)
     "Batches", "durable batches of \(rows) random rows, JSON", unit: "rows/s", .higher)
   let data = context.jsonRows
   let order = Array(0..<rows * batches)
-  try context.eachRun(of: [measurement], isDurable: true, data: data, limit: LogAlone.self) {
-    store in
+  try context.eachRun(
+    of: [measurement], isDurable: true, data: data, limit: LogAlone.self,
+    before: {
+      let byteCount = data.logicalByteCount / data.count * order.count
+      measurement.add(EngineName.copy, Clocks.pageCopiesPerSecond(among: byteCount))
+    }
+  ) { store in
     let session = try store.engine.session()
     let seconds = try Clocks.wallSeconds {
       for start in stride(from: 0, to: order.count, by: rows) {

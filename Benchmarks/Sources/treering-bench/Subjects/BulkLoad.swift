@@ -20,13 +20,18 @@ let bulkLoad = [
     }
   },
   Subject(name: "RandomLoad") { context in
-    try loadLine(context, "load in random order", context.rows, bar: .absolute(400_000)) {
+    try loadLine(
+      context, "load in random order", context.rows, copiesPages: true, bar: .absolute(400_000)
+    ) {
       try Context.loadInRandomOrder($0, context.rows)
     }
   },
   // The memory budget of TreeRing, the cache of peers; LMDB has none of its own.
   Subject(name: "RandomLoad64") { context in
-    try loadLine(context, "load in random order, 64 MiB", context.rows, cacheByteCount: 64 << 20) {
+    try loadLine(
+      context, "load in random order, 64 MiB", context.rows, cacheByteCount: 64 << 20,
+      copiesPages: true
+    ) {
       try Context.loadInRandomOrder($0, context.rows)
     }
   },
@@ -34,12 +39,18 @@ let bulkLoad = [
 
 private func loadLine(
   _ context: Context, _ name: String, _ data: Dataset, cacheByteCount: Int? = nil,
-  bar: Bar? = nil, load: (any Engine) throws -> Void
+  copiesPages: Bool = false, bar: Bar? = nil, load: (any Engine) throws -> Void
 ) throws {
   let measurement = Measurement("BulkLoad", name, unit: "rows/s", .higher)
   try context.eachRun(
     of: [measurement], isDurable: false, data: data, cacheByteCount: cacheByteCount,
-    limit: LogAlone.self
+    limit: LogAlone.self,
+    before: {
+      if copiesPages {
+        let copies = Clocks.pageCopiesPerSecond(among: data.logicalByteCount)
+        measurement.add(EngineName.copy, copies)
+      }
+    }
   ) { store in
     let seconds = try Clocks.wallSeconds { try load(store.engine) }
     measurement.add(store.title, Double(data.count) / seconds)

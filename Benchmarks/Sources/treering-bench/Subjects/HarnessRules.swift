@@ -42,6 +42,7 @@ let harnessRules = Subject(name: "HarnessRules") { context in
   try require(line.line.digest == "1", "engines that are not compared have no result")
   line.add(LogAlone.name, 9)
   line.add(EngineName.read, 9)
+  line.add(EngineName.copy, 9)
   try require(line.line.bestPeer?.name == "other", "nor are they the best peer")
 }
 
