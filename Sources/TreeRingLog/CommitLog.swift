@@ -58,7 +58,7 @@ package final class CommitLog: Sendable {
   }
 
   /// The newest sequenced commit.
-  package var sequenced: CommitNumber { core.newest.load(ordering: .acquiring) }
+  package var sequenced: CommitNumber { core.sequencedNumber.load(ordering: .acquiring) }
 
   /// The date of the newest sequenced commit. No later commit has an earlier date.
   package var sequencedTimestamp: Timestamp { core.withState { $0.sequencedTimestamp } }

@@ -45,8 +45,12 @@ struct RuleChecks {
   /// The rows that were put without a required reference, each with the number of its index.
   private(set) var lacking: [(index: UInt32, row: RowReference)] = []
 
-  /// Whether this value is as it was made. Without rules nothing is noted.
-  var isUnused: Bool { isEnforced && appliesDeletions && !hasRules && defined.isEmpty }
+  /// Whether this value is as it was made. A transaction that has ended the last rule may have
+  /// noted something before.
+  var isUnused: Bool {
+    isEnforced && appliesDeletions && !hasRules && defined.isEmpty && shared.isEmpty
+      && deleted.isEmpty && missing.isEmpty && lacking.isEmpty
+  }
 
   /// Whether edits have to be noted.
   var isActive: Bool { hasRules && isEnforced }

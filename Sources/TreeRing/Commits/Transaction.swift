@@ -7,7 +7,8 @@ public import TreeRingLog
 /// that closure.
 public final class Transaction: Readable, ReadableState {
   /// The number that the commit will have.
-  @exclusivity(unchecked) public private(set) var commit: CommitNumber
+  public var commit: CommitNumber { number }
+  @exclusivity(unchecked) private var number: CommitNumber
   /// The date for the commit. Nil stands for the clock's date, or for the newest commit's if the
   /// clock is behind that; or for one just before many rows that expire during the write. The write
   /// throws `dateRefused` for a date earlier than the newest commit's, or more than a minute ahead
@@ -83,7 +84,7 @@ public final class Transaction: Readable, ReadableState {
   ) {
     self.horizon = horizon
     self.editor = editor
-    self.commit = commit
+    number = commit
     self.pending = pending
     payload = PayloadWriter(commit: commit, memory: memory, compresses: true)
   }
@@ -97,6 +98,7 @@ public final class Transaction: Readable, ReadableState {
     if !notes.isBare { notes = CommitNotes() }
     if !baseCommits.isEmpty { baseCommits = [] }
     if pending.count > 0 { pending = PendingValues(commit: 0) }
+    payload.end()
     editor.end()
   }
 
@@ -105,7 +107,7 @@ public final class Transaction: Readable, ReadableState {
     _ commit: CommitNumber, on base: Version, active: ActiveIndexes, horizon: CommitNumber,
     memory: inout [UInt8]
   ) {
-    self.commit = commit
+    number = commit
     self.horizon = horizon
     pending.commit = commit
     if !editor.catalog.isSame(as: base.catalog) { lastBucket = nil }

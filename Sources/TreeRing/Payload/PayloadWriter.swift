@@ -34,7 +34,14 @@ package struct PayloadWriter {
     begin(commit)
   }
 
-  /// Begins the payload of another commit.
+  /// Releases a payload that was not taken.
+  mutating func end() {
+    if !bytes.isEmpty { bytes = [] }
+    blocks = nil
+    if !otherBuckets.isEmpty { otherBuckets = [:] }
+  }
+
+  /// Begins the payload of another commit; the one before has ended.
   /// - Parameter memory: An array whose memory the writer takes over; its content is dropped.
   mutating func begin(_ commit: CommitNumber, memory: inout [UInt8]) {
     swap(&bytes, &memory)
@@ -47,8 +54,7 @@ package struct PayloadWriter {
     bytes.removeAll(keepingCapacity: true)
     bytes.reserveCapacity(256)
     bytes.append(0)
-    (firstBucket, last, blocks, count) = (nil, nil, nil, 0)
-    if !otherBuckets.isEmpty { otherBuckets = [:] }
+    (firstBucket, last, count) = (nil, nil, 0)
   }
 
   /// The whole payload.

@@ -35,13 +35,17 @@ struct PersistentMap<Value: Sendable>: Sendable {
   /// The value of a key; setting nil removes its entry. O(log n).
   subscript(key: UInt64) -> Value? {
     get {
-      // The first step by itself: a small map needs no other, and it counts no reference.
-      let bit = Self.bit(key, 0)
-      guard root.present & bit != 0 else { return nil }
-      return switch root.slots[root.position(of: bit)] {
-      case .entry(let known, let value): known == key ? value : nil
-      case .node(let child): Self.value(of: key, in: child)
-      case .taken: nil
+      var node = root
+      var shift: UInt64 = 0
+      while true {
+        let bit = Self.bit(key, shift)
+        guard node.present & bit != 0 else { return nil }
+        switch node.slots[node.position(of: bit)] {
+        case .entry(let known, let value): return known == key ? value : nil
+        case .node(let child): node = child
+        case .taken: return nil
+        }
+        shift += Self.digitBitCount
       }
     }
     set {
@@ -51,21 +55,6 @@ struct PersistentMap<Value: Sendable>: Sendable {
         Self.remove(key, from: &root, shift: 0)
         count -= 1
       }
-    }
-  }
-
-  private static func value(of key: UInt64, in child: Node) -> Value? {
-    var node = child
-    var shift = digitBitCount
-    while true {
-      let bit = bit(key, shift)
-      guard node.present & bit != 0 else { return nil }
-      switch node.slots[node.position(of: bit)] {
-      case .entry(let known, let value): return known == key ? value : nil
-      case .node(let child): node = child
-      case .taken: return nil
-      }
-      shift += digitBitCount
     }
   }
 

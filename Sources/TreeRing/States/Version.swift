@@ -15,7 +15,7 @@ package final class Version: Sendable {
   let identity = identities.add(1, ordering: .relaxed).newValue
   private static let identities = Atomic<UInt64>(0)
   let pages: PageStore
-  private let firstLease = AtomicLazyReference<PageLease>()
+  private let firstLease = Once<PageLease>()
   private let reclaimer: Reclaimer
   /// The version of the main line that this one was rebuilt on, directly or by further ones; nil if
   /// there is none. Its pages are among those that `lease` keeps.
@@ -57,12 +57,12 @@ package final class Version: Sendable {
     take(PageLease(own: own, sharing: shared, reclaimer: reclaimer))
   }
 
-  private func take(_ lease: consuming PageLease) { _ = firstLease.storeIfNil(lease) }
+  private func take(_ lease: consuming PageLease) { firstLease.set(lease) }
 
   /// Keeps the pages of `roots`. Traps for a version that only the commit queue and the writer
   /// know.
   var lease: PageLease {
-    guard let lease = firstLease.load() else {
+    guard let lease = firstLease.value else {
       preconditionFailure("nothing keeps the pages of commit \(roots.commit)")
     }
     return lease
@@ -71,16 +71,16 @@ package final class Version: Sendable {
   /// Gives the version its lease, unless it has one. The caller ensures that its state is among the
   /// recent ones of the pin table, and that nobody else calls this at the same time.
   func keepPages(in pins: PinTable) {
-    if firstLease.load() != nil { return }
+    if firstLease.value != nil { return }
     pins.pin(roots.state)
     take(PageLease(pinned: roots.state, use: nil, reclaimer: reclaimer))
   }
 
   /// In a follower: the use of the root of the writer's page file that this version was built on.
-  var use: RootUse? { firstLease.load()?.use }
+  var use: RootUse? { firstLease.value?.use }
 
   /// The number of rebuilt versions that this one is built on, itself included; 0 on the main line.
-  var depth: Int { firstLease.load()?.depth ?? 0 }
+  var depth: Int { firstLease.value?.depth ?? 0 }
 
   /// The indexes built for this version.
   var builtIndexes: [LeasedIndex] { built.withLock { $0 } }

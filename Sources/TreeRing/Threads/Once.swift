@@ -2,10 +2,9 @@
 
 internal import TreeRingPlatform
 
-/// A value that the first of several threads sets. Reading takes no lock and counts no reference.
+/// A value that the first of several threads sets. Reading takes no lock.
 ///
-/// `AtomicLazyReference` does the same, but its code is not specialized for the value: a read took
-/// 640 instructions.
+/// `AtomicLazyReference` does the same for objects, but its code is not specialized for them.
 struct Once<Value: Sendable>: ~Copyable, Sendable {
   /// The address of the value; 0 before it is set.
   private let address = Atomic<UInt>(0)

@@ -32,7 +32,7 @@ final class GroupCommit: Sendable {
 
   let monitor: Monitor<State>
   /// The newest sequenced commit, readable without the monitor.
-  let newest: Atomic<CommitNumber>
+  let sequencedNumber: Atomic<CommitNumber>
   /// Broadcast when a leader has finished, for threads that wait for more than a batch.
   let idle = Condition()
   /// Serializes appenders, so that frames are encoded outside the monitor.
@@ -51,7 +51,7 @@ final class GroupCommit: Sendable {
     recovered: RecoveredLog, directory: String, fileSystem: any FileSystem, options: LogOptions
   ) throws(TreeRingError) {
     appending = Monitor(Encoding(encoder: try FrameEncoder()))
-    newest = Atomic(recovered.lastCommit)
+    sequencedNumber = Atomic(recovered.lastCommit)
     storeID = recovered.storeID
     isShared = options.sharing != nil
     self.directory = directory
@@ -94,7 +94,7 @@ final class GroupCommit: Sendable {
             headerByteCount: encoded.headerByteCount, byteCount: encoded.byteCount))
         state.pending.buffer.append(staging.bytes)
         state.sequenced = draft.number
-        newest.store(draft.number, ordering: .releasing)
+        sequencedNumber.store(draft.number, ordering: .releasing)
         state.sequencedTimestamp = draft.timestamp
         state.statistics.appendedPayloadByteCount += UInt64(draft.payload.count)
         state.statistics.appendedStoredByteCount += UInt64(encoded.byteCount)
@@ -379,7 +379,7 @@ final class GroupCommit: Sendable {
     case .undone(let error):
       options.logger.warning("Commits were undone: \(error)")
       state.rollBack(because: error, isSynced: !isShared)
-      newest.store(state.sequenced, ordering: .releasing)
+      sequencedNumber.store(state.sequenced, ordering: .releasing)
       if !isShared { recordDurable(state.completed, &state) }
     case .failed(let error):
       options.logger.error("A write to the log failed; the log accepts no more: \(error)")

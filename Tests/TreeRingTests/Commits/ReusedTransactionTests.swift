@@ -15,7 +15,7 @@ struct ReusedTransactionTests {
   private struct Step {
     var kind: Int
     var throwsAtEnd: Bool
-    static let kindCount = 13
+    static let kindCount = 14
 
     func run(_ tx: Transaction) throws {
       switch kind {
@@ -36,7 +36,14 @@ struct ReusedTransactionTests {
         }
         try tx.put(
           Array(#"{"email":"\#(tx.commit)"}"#.utf8), for: "m", in: UniqueTests.members)
-      case 11: if tx.editor.catalog.indexes["only"] != nil { try tx.removeIndex("only") }
+      case 11:
+        // Rows that concern a rule, and then the end of the rule.
+        try UniqueTests.put(tx, "one", "same")
+        try UniqueTests.put(tx, "other", "same")
+        try tx.delete("m", in: UniqueTests.members)
+        if tx.editor.catalog.indexes["only"] != nil { try tx.removeIndex("only") }
+        try tx.delete("other", in: UniqueTests.members)
+      case 12: if tx.editor.catalog.indexes["only"] != nil { try tx.removeIndex("only") }
       default:
         let long = Key(bytes: Bytes(repeating: 1, count: 5_000))
         #expect(code { try tx.put([1], for: long, in: blobs) } == .tooLarge)
@@ -95,6 +102,24 @@ struct ReusedTransactionTests {
       }
     }
     #expect(try commits(store) == commits(twin))
+  }
+
+  @Test("keeps no payload of a write that was given up")
+  func largePayload() throws {
+    let store = try Store.inMemory()
+    try store.put([1], for: "a")
+    weak var kept: Transaction?
+    #expect(throws: Failed.self) {
+      try store.write { tx in
+        kept = tx
+        for number in 0..<2_000 {
+          try tx.put(Bytes(repeating: 7, count: 900), for: Key("\(number)"), in: blobs)
+        }
+        throw Failed()
+      }
+    }
+    #expect(kept?.payload.bytes.capacity == 0)
+    #expect(kept?.payload.takeBlocks() == nil)
   }
 
   @Test("is not kept with closures, whose objects may use the store when they are released")
