@@ -1,9 +1,13 @@
-// Reserves room in a file (fallocate).
+// Reserves room in a file (fallocate), and says how its file system treats it.
 #define _GNU_SOURCE
 #include "CTreeRing.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#if defined(__linux__)
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#endif
 
 int treering_allocate(int descriptor, uint64_t offset, uint64_t count) {
 #if defined(__linux__)
@@ -16,6 +20,17 @@ int treering_allocate(int descriptor, uint64_t offset, uint64_t count) {
 #else
   (void)descriptor, (void)offset, (void)count;
   return ENOTSUP;
+#endif
+}
+
+bool treering_overwrites_in_place(int descriptor) {
+#if defined(__linux__)
+  struct statfs status;
+  if (fstatfs(descriptor, &status) != 0) return false;
+  return status.f_type == EXT4_SUPER_MAGIC || status.f_type == XFS_SUPER_MAGIC;
+#else
+  (void)descriptor;
+  return false;
 #endif
 }
 

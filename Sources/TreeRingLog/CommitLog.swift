@@ -77,7 +77,7 @@ package final class CommitLog: Sendable {
       statistics.byteCount = state.segments.reduce(0) { $0 + $1.end }
       if let active = state.active {
         statistics.byteCount += active.written.offset
-        statistics.reservedByteCount = active.fileSize - active.written.offset
+        statistics.reservedByteCount = active.room.end - active.written.offset
       }
       let first = state.segments.first?.header.firstCommit ?? state.active?.header.firstCommit ?? 1
       statistics.commitCount = state.sequenced + 1 - first

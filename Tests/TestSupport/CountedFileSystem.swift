@@ -99,6 +99,7 @@ private final class CountedFile: File {
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
     try base.allocate(count, at: offset)
   }
+  var overwritesInPlace: Bool { base.overwritesInPlace }
   func map(at offset: UInt64, count: Int) throws(TreeRingError) -> any FileMapping {
     try base.map(at: offset, count: count)
   }

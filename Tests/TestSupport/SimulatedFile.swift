@@ -121,6 +121,8 @@ final class SimulatedFile: File {
     return true
   }
 
+  var overwritesInPlace: Bool { system.state.withLock { $0.overwritesInPlace } }
+
   func release(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
     try change("release \(count) at \(offset) of") { state, node in
       node.clear(Int(offset)..<Int(offset + count), time: state.faults.calls)

@@ -23,6 +23,7 @@ package final class SimulatedFileSystem: Sendable {
     var generator: SeededGenerator
     var faults = SimulatedFaults()
     var capacity: Int?
+    var overwritesInPlace = true
     var observer: (@Sendable (Int, String, SimulatedFileSystem) -> Void)?
     var readObserver: (@Sendable (String) -> Void)?
     var writeWatcher: WriteWatcher?
@@ -45,8 +46,11 @@ package final class SimulatedFileSystem: Sendable {
   package typealias WriteWatcher =
     @Sendable (_ path: String, _ offset: Int, _ old: [UInt8], _ new: [UInt8]) -> Void
 
-  package init(seed: UInt64) {
-    state = Mutex(State(generator: SeededGenerator(seed: seed)))
+  /// - Parameter overwritesInPlace: `File.overwritesInPlace` of all files.
+  package init(seed: UInt64, overwritesInPlace: Bool = true) {
+    var state = State(generator: SeededGenerator(seed: seed))
+    state.overwritesInPlace = overwritesInPlace
+    self.state = Mutex(state)
   }
 
   init(_ state: State) { self.state = Mutex(state) }

@@ -45,8 +45,11 @@ final class Workload {
   }
 
   func draft(_ number: CommitNumber) -> CommitDraft {
-    let count = Int.random(in: 0..<[20, 300, 1500][Int(number % 3)], using: &random)
-    let payload = (0..<count).map { _ in UInt8.random(in: 0..<4, using: &random) }
+    // Some are so long that zeros are written ahead of the next ones.
+    let isLong = number % 5 == 0
+    let limit = isLong ? 4000 : [20, 300, 1500][Int(number % 3)]
+    let count = Int.random(in: 0..<limit, using: &random)
+    let payload = (0..<count).map { _ in UInt8.random(in: 0..<(isLong ? 200 : 4), using: &random) }
     let values =
       number % 4 == 0
       ? [LoggedValue(operation: 0, part: .object, bytes: Self.value(of: payload))] : []

@@ -25,9 +25,10 @@ public enum Clocks {
     return Double(threadNanoseconds - start) / 1e9
   }
 
-  /// The rate of synced appends to a bare file, per second: the yardstick of durable commits.
-  /// Several threads share syncs, as the writers of a log with group commit do.
-  public static func syncedAppendsPerSecond(
+  /// The rate of synced writes over zeros, one after the other, in a bare file, per second: the
+  /// limit of durable commits. Several threads share syncs, as the writers of a log with group
+  /// commit do.
+  public static func syncedWritesPerSecond(
     in folder: String, size: Int, count: Int, threads: Int = 1
   ) throws -> Double {
     let path = folder + "/sync-loop"

@@ -24,15 +24,9 @@ public final class LogAlone: Engine {
     self.data = data
     isDurable = options.isDurable
     let path = options.folder + "/log"
-    guard FileManager.default.createFile(atPath: path, contents: nil),
-      let file = FileHandle(forWritingAtPath: path)
-    else { throw BenchmarkError("\(path) cannot be made") }
-    self.file = file
-    if !isDurable { return }
-    let zeros = Data(count: 1 << 20)
-    for _ in 0...data.logicalByteCount >> 20 { try file.write(contentsOf: zeros) }
-    try sync()
-    try file.seek(toOffset: 0)
+    let descriptor = benchmark_open_zeros(path, isDurable ? data.logicalByteCount : 0)
+    guard descriptor >= 0 else { throw BenchmarkError("\(path) cannot be made") }
+    file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
   }
 
   /// A session for the only thread that writes.

@@ -36,11 +36,25 @@ int benchmark_sync(int descriptor) {
 #endif
 }
 
-double benchmark_sync_loop(const char *path, int size, int count) {
+int benchmark_open_zeros(const char *path, size_t size) {
+  static const char zeros[1 << 16];
   int descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
   if (descriptor < 0) return -1;
+  int failed = 0;
+  for (size_t done = 0; done < size && !failed; done += sizeof zeros)
+    failed = pwrite(descriptor, zeros, sizeof zeros, (off_t)done) != sizeof zeros;
+  if (!failed && benchmark_sync(descriptor) == 0) return descriptor;
+  close(descriptor);
+  return -1;
+}
+
+double benchmark_sync_loop(const char *path, int size, int count) {
   char *block = malloc((size_t)size);
-  if (!block) return -1;
+  int descriptor = block ? benchmark_open_zeros(path, (size_t)size * (size_t)count) : -1;
+  if (descriptor < 0) {
+    free(block);
+    return -1;
+  }
   memset(block, 42, (size_t)size);
   uint64_t start = benchmark_wall_nanoseconds();
   int failed = 0;

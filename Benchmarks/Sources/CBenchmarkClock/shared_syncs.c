@@ -1,9 +1,8 @@
-// Synced appends of many threads that share syncs, with no engine: the queue of writers of LevelDB
+// Synced writes of many threads that share syncs, with no engine: the queue of writers of LevelDB
 // (DBImpl::Write). The thread at the front appends the blocks of all that wait, syncs, and wakes
 // these threads and the next one to be at the front.
 #include "CBenchmarkClock.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -77,7 +76,7 @@ static void *run(void *argument) {
 double benchmark_shared_sync_loop(const char *path, int size, int count, int threads) {
   pthread_t *ids = calloc((size_t)threads, sizeof *ids);
   struct log log = {.size = (size_t)size, .count = count / threads};
-  log.descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+  log.descriptor = benchmark_open_zeros(path, (size_t)size * (size_t)count);
   log.blocks = malloc((size_t)size * (size_t)threads);
   double seconds = -1;
   if (ids && log.blocks && log.descriptor >= 0) {

@@ -4,6 +4,7 @@
 #define CTREERING_H
 
 #include <stddef.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 // CRC-32C (Castagnoli) of `count` bytes, continuing from `seed` (0 to begin). Uses the processor's
@@ -30,6 +31,10 @@ uint32_t treering_crc32c_software(uint32_t seed, const void *bytes, size_t count
 // Reserves `count` bytes from `offset` on, which read as zero, and lengthens the file if necessary.
 // Returns 0 or an errno value: ENOTSUP if the system or file system does not support it.
 int treering_allocate(int descriptor, uint64_t offset, uint64_t count);
+
+// Whether the file system keeps the blocks of a file when they are written again, as far as that is
+// known: ext2 to ext4 and XFS do.
+bool treering_overwrites_in_place(int descriptor);
 
 // Gives the room of `count` bytes from `offset` on back to the device. They read as zero afterwards;
 // the file keeps its length. Offset and count are multiples of the file system's block size. Returns

@@ -107,6 +107,9 @@ package protocol File: AnyObject, Sendable {
   /// zero and belong to the file. Returns false if this system cannot do that; the file is
   /// unchanged then.
   func allocate(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool
+  /// Whether a write over bytes of this file that are on the device changes nothing but these bytes
+  /// there. A first write to reserved room does more.
+  var overwritesInPlace: Bool { get }
   /// Gives the room of `count` bytes from `offset` on back to the device. They read as zero from
   /// now on, as after a write of zeros, and the file keeps its length. Both are multiples of
   /// 4096. Returns false if this system cannot do that; the file is unchanged then.
@@ -120,6 +123,8 @@ package protocol File: AnyObject, Sendable {
 }
 
 extension File {
+  package var overwritesInPlace: Bool { false }
+
   package func release(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool { false }
 
   /// Writes all bytes or throws.

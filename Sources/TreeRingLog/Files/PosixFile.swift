@@ -95,6 +95,11 @@ final class PosixFile: File {
     throw SystemErrors.error(number, "reserve room in", path, offset: offset)
   }
 
+  var overwritesInPlace: Bool {
+    guard let open = try? opened() else { return false }
+    return treering_overwrites_in_place(open)
+  }
+
   func release(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {
     let number = treering_release(try opened(), offset, count)
     if number == 0 { return true }

@@ -28,8 +28,8 @@ struct ActiveSegment: Sendable {
   var written: ChainPosition
   /// The length up to which the file is known to be synced.
   var synced: UInt64
-  /// The size of the file. The bytes after `written` are zeros, reserved room.
-  var fileSize: UInt64
+  /// The file's bytes after `written`, zeros.
+  var room: ReservedRoom
   /// True if the last frame written is a mark.
   var endsInMark: Bool
 
@@ -45,7 +45,7 @@ struct ActiveSegment: Sendable {
     self.position = position
     written = position
     synced = position.offset
-    fileSize = position.offset
+    room = ReservedRoom(after: position.offset)
     self.endsInMark = endsInMark
   }
 

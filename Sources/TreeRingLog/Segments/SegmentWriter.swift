@@ -51,7 +51,7 @@ enum SegmentWriter {
   /// Trims a segment whose frames are all synced, appends its last header, and syncs.
   static func finish(_ active: ActiveSegment, with last: ByteBuffer) throws(TreeRingError) {
     let end = active.written.offset
-    if active.fileSize > end { try active.file.truncate(to: end) }
+    if active.room.end > end { try active.file.truncate(to: end) }
     do throws(TreeRingError) {
       try active.file.write(last.bytes, at: end)
     } catch  where error.code == .noSpace {

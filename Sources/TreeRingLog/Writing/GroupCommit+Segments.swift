@@ -69,7 +69,7 @@ extension GroupCommit {
 
   /// Trims the file of the active segment and appends a mark.
   private func finish(_ active: ActiveSegment) throws(TreeRingError) {
-    if active.endsInMark, active.fileSize == active.written.offset { return }
+    if active.endsInMark, active.room.end == active.written.offset { return }
     let buffer = ByteBuffer()
     _ = Mark.append(to: buffer, at: active.written)
     do throws(TreeRingError) {

@@ -245,14 +245,13 @@ final class GroupCommit: Sendable {
     guard let target = held.state.writeTarget else { return nil }
     let batch = held.state.beginBatch()
     let strongest = isShared ? strength : batch.strongestSync(atLeast: strength)
-    let canReserve = held.state.canReserve
     let newest = batch.frames.last?.number ?? held.state.completed
     let isDurable = strongest.map(Self.makesDurable) ?? false
     let commitCount = isDurable ? Int(clamping: newest - held.state.durable) : 0
     let observer = held.state.syncObserver
     let outcome = held.released { () -> Outcome in
       if isShared, let failure = share(batch) { return failure }
-      return write(batch, to: target, sync: strongest, canReserve: canReserve) {
+      return write(batch, to: target, sync: strongest) {
         (strength) throws(TreeRingError) in
         guard let observer else { return try target.file.sync(strength) }
         let start = ContinuousClock.now
@@ -304,7 +303,7 @@ final class GroupCommit: Sendable {
   }
 
   enum Outcome {
-    case done(fileSize: UInt64, reserves: Bool)
+    case done(ReservedRoom)
     /// None of the commits will ever be: the device is full, and the file was cut back to its
     /// previous end; or another replica writes.
     case undone(TreeRingError)
@@ -312,22 +311,14 @@ final class GroupCommit: Sendable {
   }
 
   private func write(
-    _ batch: Batch, to target: WriteTarget, sync: SyncStrength?, canReserve: Bool,
+    _ batch: Batch, to target: WriteTarget, sync: SyncStrength?,
     syncing: (SyncStrength) throws(TreeRingError) -> Void
   ) -> Outcome {
-    var (fileSize, reserves) = (target.fileSize, canReserve)
+    var room = target.room
     let end = target.end + UInt64(batch.buffer.count)
     do throws(TreeRingError) {
-      if sync != nil, canReserve, end > fileSize {
-        let reserved = min(
-          max(options.segmentSize, end), end + min(max(end, 1 << 20), 16 << 20))
-        do throws(TreeRingError) {
-          reserves = try target.file.allocate(reserved - fileSize, at: fileSize)
-          if reserves { fileSize = reserved }
-        } catch  where error.code == .noSpace {
-          // The frames themselves may still fit.
-          fileSize = try target.file.size()
-        }
+      if sync != nil {
+        try room.prepare(target.file, for: target.end..<end, segmentSize: options.segmentSize)
       }
       if !batch.isEmpty { try target.file.write(batch.buffer.bytes, at: target.end) }
     } catch {
@@ -339,7 +330,8 @@ final class GroupCommit: Sendable {
       if let sync { try syncing(sync) }
       try options.folderCheck?(false)
     } catch { return .failed(error) }
-    return .done(fileSize: max(fileSize, end), reserves: reserves)
+    room.written(upTo: end)
+    return .done(room)
   }
 
   /// After a full device: restores the file's previous end, durably.
@@ -356,9 +348,10 @@ final class GroupCommit: Sendable {
   ) {
     state.statistics.writtenByteCount += UInt64(batch.buffer.count)
     switch outcome {
-    case .done(let fileSize, let reserves):
-      state.canReserve = reserves
-      state.active?.fileSize = fileSize
+    case .done(let room):
+      let zeros = room.zeroByteCount - (state.active?.room.zeroByteCount ?? 0)
+      state.statistics.writtenByteCount += zeros
+      state.active?.room = room
       if sync != nil { state.statistics.syncCount += 1 }
       if let last = batch.frames.last {
         state.active?.written = last.after

@@ -32,7 +32,7 @@ extension GroupCommit {
     var file: any File
     /// The end of the completed frames.
     var end: UInt64
-    var fileSize: UInt64
+    var room: ReservedRoom
   }
 
   struct PendingFrame {
@@ -79,8 +79,6 @@ extension GroupCommit {
     var undoing: TreeRingError?
     var poison: TreeRingError?
     var isClosed = false
-    /// False after the file system has refused to reserve room.
-    var canReserve = true
     /// The time at which commits of relaxed durability must be synced.
     var deadline: ContinuousClock.Instant?
     /// True if the folder may hold generations that a rewriting has replaced but failed to remove.
@@ -137,9 +135,9 @@ extension GroupCommit.State {
   /// The target of the next write; nil if there is no active segment.
   var writeTarget: GroupCommit.WriteTarget? {
     guard let file = active?.file, let end = active?.written.offset,
-      let fileSize = active?.fileSize
+      let room = active?.room
     else { return nil }
-    return GroupCommit.WriteTarget(file: file, end: end, fileSize: fileSize)
+    return GroupCommit.WriteTarget(file: file, end: end, room: room)
   }
 
   func check(_ draft: CommitDraft) throws(TreeRingError) {
@@ -210,7 +208,7 @@ extension GroupCommit.State {
     if let written = active?.written {
       active?.position = written
       if isSynced {
-        active?.fileSize = written.offset
+        active?.room = ReservedRoom(after: written.offset)
         active?.synced = written.offset
       }
     }

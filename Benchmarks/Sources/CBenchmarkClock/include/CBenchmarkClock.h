@@ -1,4 +1,5 @@
 // The clocks and counters of the system that benchmarks read.
+#include <stddef.h>
 #include <stdint.h>
 
 /// Processor time of the calling thread, in nanoseconds.
@@ -7,8 +8,12 @@ uint64_t benchmark_thread_nanoseconds(void);
 uint64_t benchmark_wall_nanoseconds(void);
 /// Bytes that this process has passed to write calls; 0 if the system does not count them.
 uint64_t benchmark_written_bytes(void);
-/// Appends `count` blocks of `size` bytes to a new file and syncs after each. Returns the seconds
-/// taken, negative after a failure. No log that syncs every commit separately can be faster.
+/// Opens a new file of so many zeros, or a few more, which are written and synced. Returns its
+/// descriptor, negative after a failure.
+int benchmark_open_zeros(const char *path, size_t size);
+/// Writes `count` blocks of `size` bytes one after the other over zeros, and syncs after each.
+/// Returns the seconds taken, negative after a failure. No log that syncs every commit separately
+/// can be faster.
 double benchmark_sync_loop(const char *path, int size, int count);
 /// The same in so many threads, which share syncs as the writers of a log with group commit do.
 /// Returns the seconds taken, negative after a failure.

@@ -6,7 +6,7 @@ internal import BenchmarkResults
 
 let commits = [
   Subject(name: "Commits1") {
-    try commitLine($0, writers: 1, small: 40, full: 3000, bar: .syncLoop(0.9))
+    try commitLine($0, writers: 1, small: 40, full: 3000, bar: .syncLoop(0.75))
   },
   Subject(name: "Commits8") {
     try commitLine($0, writers: 8, small: 160, full: 8000, bar: .absolute(12_000))
@@ -34,10 +34,10 @@ private func commitLine(
     guard isDurable else { return }
     let folder = try context.folder()
     measurement.line.syncLoop.append(
-      try Clocks.syncedAppendsPerSecond(
+      try Clocks.syncedWritesPerSecond(
         in: folder, size: 200, count: context.pick(small: 20, full: 1000)))
     if writers > 1 {
-      let rate = try Clocks.syncedAppendsPerSecond(
+      let rate = try Clocks.syncedWritesPerSecond(
         in: folder, size: 200, count: perRun, threads: writers)
       measurement.line.sharedSyncLoop = (measurement.line.sharedSyncLoop ?? []) + [rate]
     }

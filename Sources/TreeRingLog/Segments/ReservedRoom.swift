@@ -1,0 +1,77 @@
+// Room that a segment's file has after its frames, so that syncs of frames need less work of the
+// file system.
+//
+// - Reserved room spares it the change of the file's length.
+// - The first write to a reserved block changes the file system's record of the file, which the
+//   next sync waits for: about as long as for the bytes themselves, and often on a thread that must
+//   wait for a processor. A write over zeros does not. Zeros double the bytes that the device
+//   writes. So they are written only for batches that would begin a new block each, or nearly.
+//
+// docs/format.md, "Costs", has measurements.
+
+/// The room after a file's frames; the file is at most as long.
+struct ReservedRoom {
+  /// The end of the reserved room, and of the file.
+  private(set) var end: UInt64
+  /// The end of the frames, or of the zeros written after them.
+  private var writtenEnd: UInt64
+  /// False after the file system has refused to reserve room.
+  private var isPossible = true
+  /// The bytes of all zeros written.
+  private(set) var zeroByteCount: UInt64 = 0
+
+  /// No room after frames that end at `offset`, which is the file's end.
+  init(after offset: UInt64) {
+    end = offset
+    writtenEnd = offset
+  }
+
+  /// The smallest batch, in bytes, for which zeros are written, and the largest.
+  static let zeroedBatches = 1 << 10...256 << 10
+  /// The bytes of zeros written at a time.
+  private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
+
+  /// Makes room for a batch that will be synced. If the device is full, there is less room.
+  /// - Parameter segmentSize: the bytes of a whole segment, beyond which no room is reserved.
+  mutating func prepare(
+    _ file: any File, for batch: Range<UInt64>, segmentSize: UInt64
+  ) throws(TreeRingError) {
+    do throws(TreeRingError) {
+      try reserve(file, upTo: batch.upperBound, segmentSize: segmentSize)
+      try writeZeros(file, after: batch)
+    } catch  where error.code == .noSpace {
+      // The frames themselves may still fit.
+      end = try file.size()
+    }
+  }
+
+  private mutating func reserve(
+    _ file: any File, upTo needed: UInt64, segmentSize: UInt64
+  ) throws(TreeRingError) {
+    guard isPossible, needed > end else { return }
+    let wanted = min(max(segmentSize, needed), needed + min(max(needed, 1 << 20), 16 << 20))
+    isPossible = try file.allocate(wanted - end, at: end)
+    if isPossible { end = wanted }
+  }
+
+  private mutating func writeZeros(
+    _ file: any File, after batch: Range<UInt64>
+  ) throws(TreeRingError) {
+    guard batch.upperBound > writtenEnd, batch.upperBound < end, file.overwritesInPlace,
+      Self.zeroedBatches.contains(batch.count)
+    else { return }
+    let wanted = min(batch.upperBound + UInt64(Self.zeros.count), end)
+    try Self.zeros.withUnsafeBytes { (zeros) throws(TreeRingError) in
+      let count = Int(wanted - batch.upperBound)
+      try file.write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: batch.upperBound)
+    }
+    writtenEnd = wanted
+    zeroByteCount += wanted - batch.upperBound
+  }
+
+  /// Frames have been written up to `offset`.
+  mutating func written(upTo offset: UInt64) {
+    end = max(end, offset)
+    writtenEnd = max(writtenEnd, offset)
+  }
+}
