@@ -57,8 +57,8 @@ struct ReservedRoom {
   private mutating func writeZeros(
     _ file: any File, after batch: Range<UInt64>
   ) throws(TreeRingError) {
-    guard batch.upperBound > writtenEnd, batch.upperBound < end, file.overwritesInPlace,
-      Self.zeroedBatches.contains(batch.count)
+    guard Self.zeroedBatches.contains(batch.count), batch.upperBound > writtenEnd,
+      batch.upperBound < end, file.overwritesInPlace
     else { return }
     let wanted = min(batch.upperBound + UInt64(Self.zeros.count), end)
     try Self.zeros.withUnsafeBytes { (zeros) throws(TreeRingError) in
