@@ -5,7 +5,7 @@
 //
 // - if an opening would have to replay more than `dueReplay`: as soon as writing pauses, or amid
 //   commits after a pause that is long in proportion to the last checkpoint;
-// - the same, but amid commits after a third of that pause, if an opening would have to replay more
+// - the same, but amid commits after a shorter pause, if an opening would have to replay more
 //   than `cheapReplay`, and the pages to be written take no more bytes than that. Time travel
 //   replays from the root of a checkpoint too, so roots lie close together where they cost little:
 //   in a store whose rows are soon deleted, say;
@@ -35,8 +35,9 @@ final class CheckpointSchedule: Sendable {
   /// The part of the pages that may die between two checkpoints that makes a checkpoint due.
   static let duePart = 0.75
   /// The ratio of the pause after a checkpoint to the checkpoint's duration, amid commits: a
-  /// tenth of the time goes into checkpoints, a quarter into cheap ones.
-  private static let pauseFactor = 9
+  /// twentieth of the time goes into checkpoints, a quarter into cheap ones. Syncs of the log take
+  /// long beside those of many pages.
+  private static let pauseFactor = 19
   private static let cheapPauseFactor = 3
   /// The time without a commit after which writing pauses.
   private static let idleTime = Duration.milliseconds(20)

@@ -28,7 +28,8 @@ extension Checkpointer {
         live: live, retained: saved + unsaved + leaving - followed,
         pinned: max(0, dead - unsaved - leaving) + followed, leaving: leaving, unsaved: unsaved,
         all: used,
-        allowance: PageUse.allowance(live: live, logByteCount: logByteCount, budget: budget))
+        allowance: PageUse.allowance(live: live, logByteCount: logByteCount, budget: budget),
+        leastLive: budget.leastLivePages)
     }
   }
 

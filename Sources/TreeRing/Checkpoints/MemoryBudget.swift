@@ -11,6 +11,8 @@ struct MemoryBudget: Hashable, Sendable {
   var recentPages: Int { byteCount / 8 / PageLayout.pageByteCount }
   /// Pages of earlier states that were rebuilt from the log and are kept for a while. A sixteenth.
   var rebuiltPages: Int { max(64, byteCount / 16 / PageLayout.pageByteCount) }
+  /// Live pages for which the page file's bound has room in any case. A sixteenth.
+  var leastLivePages: Int { byteCount / 16 / PageLayout.pageByteCount }
   /// Bytes of changes that a replay holds in memory. An eighth; change records are not made then.
   /// The blocks of a merge take as much again.
   var replayBytes: Int { recordBytes }

@@ -1,5 +1,6 @@
-// The use of the page file's numbers, and the bound of their count: four times the live pages, as
-// many as half of them or the allowance for earlier roots, and the pages that pins keep.
+// The use of the page file's numbers, and the bound of their count: four times the live pages, or a
+// quarter of the memory budget if that is more; as many as half of the live pages, or the allowance
+// for earlier roots; and the pages that pins keep.
 //
 // A page that a commit replaces is needed until two checkpoints have replaced the root that reaches
 // it. So amid a load that changes nearly all pages between two checkpoints, the file holds the
@@ -7,7 +8,8 @@
 // more checkpoints: with twice the live pages, a load in random order wrote each page six times.
 // When the pages that died fill their room, the next checkpoint starts at once, and writers are
 // throttled as they are when memory is short. Roots are dropped before they keep too much, since
-// the pages that one keeps become free only one checkpoint later.
+// the pages that one keeps become free only one checkpoint later. A small store has room for more:
+// a few commits may change all of its pages, and checkpoints would follow one another.
 
 internal import TreeRingLog
 
@@ -29,20 +31,23 @@ struct PageUse: Sendable {
   var all: Int
   /// The number of dead pages that the file may keep for earlier roots.
   var allowance: Int
+  /// The number of live pages for which the bound has room in any case.
+  var leastLive: Int
 
   /// The number of pages that the bound provides for earlier roots. Amid a load it may be more than
   /// they are allowed, so that checkpoints are few.
   private var provided: Int { max(live / 2, allowance) }
 
   /// The maximum number of pages in the file.
-  var bound: Int { 4 * live + provided + pinned }
+  var bound: Int { 4 * max(live, leastLive) + provided + pinned }
 
   /// The number of pages that may die before the next checkpoint ends: as many as the bound has
   /// room for, but enough to make a checkpoint worthwhile. It does not use up all of the room at
   /// once: pages that die before a checkpoint are kept during that one and the next.
   var room: Int {
     // A 64th is for lists, and for commits that are larger than the one before.
-    min(max(bound / 64 * 63 - all, live / 8, 256), 2 * live + provided / 2)
+    let provision = 2 * max(live, leastLive) + provided / 2
+    return min(max(bound / 64 * 63 - all, live / 8, 256), provision)
   }
 
   /// The number of pages that roots keep beyond their limit.

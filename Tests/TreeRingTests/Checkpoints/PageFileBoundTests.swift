@@ -1,5 +1,5 @@
-// The bound of the page file's size: four times the live pages, the allowance for earlier roots,
-// and the pages that live pins keep.
+// The bound of the page file's size: four times the live pages, or a quarter of the memory budget if
+// that is more, the allowance for earlier roots, and the pages that live pins keep.
 
 import TestSupport
 import Testing
@@ -79,7 +79,8 @@ import Testing
       let allowance = max(
         reached / 2, Int(statistics.logByteCount) / 2 / 4096, statistics.memoryBudget / 16 / 4096,
         1024)
-      bound = max(bound, 4 * reached + allowance + statistics.pinnedPageCount)
+      let counted = max(reached, statistics.memoryBudget / 16 / 4096)
+      bound = max(bound, 4 * counted + allowance + statistics.pinnedPageCount)
       let size = Int(statistics.pageFileByteCount) / 4096
       let surplus = leavesNoRoom ? max(reached / 8, 256) : 0
       #expect(
@@ -115,6 +116,23 @@ import Testing
       try churn.reopen(rebuilding: true)
       try churn.check("rebuilt")
       try churn.finish()
+    }
+  }
+
+  @Test("The bound of a small store has room for a quarter of the memory budget")
+  func smallBound() {
+    func use(live: Int, leastLive: Int) -> PageUse {
+      PageUse(
+        live: live, retained: 0, pinned: 30, leaving: 0, unsaved: 0, all: live + 30,
+        allowance: 1024, leastLive: leastLive)
+    }
+    let budget = MemoryBudget(byteCount: 512 << 20)
+    let small = use(live: 100, leastLive: budget.leastLivePages)
+    #expect(small.bound == (512 << 20) / 4 / 4096 + 1024 + 30)
+    #expect(small.room == (512 << 20) / 8 / 4096 + 512)
+    for live in [20_000, 40_000] {
+      let (some, none) = (use(live: live, leastLive: 8192), use(live: live, leastLive: 0))
+      #expect(some.bound == none.bound && some.room == none.room)
     }
   }
 
