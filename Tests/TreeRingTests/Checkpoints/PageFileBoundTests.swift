@@ -1,5 +1,5 @@
-// The bound of the page file's size: four times the live pages, or a quarter of the memory budget if
-// that is more, the allowance for earlier roots, and the pages that live pins keep.
+// The bound of the page file: four times the live pages, or a quarter of the memory budget if that
+// is more, the allowance for earlier roots, and the pages that live pins keep.
 
 import TestSupport
 import Testing
