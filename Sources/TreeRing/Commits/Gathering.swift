@@ -2,16 +2,23 @@
 //
 // Writers that write again and again come back soon after their batch is durable. A sync that
 // begins at once takes only those that had come before, so writers form two halves that wait for
-// each other's syncs. A sync that waits for all of them takes all. The wait is never longer than
-// the sync before, nor than a millisecond, or ten where other machines make batches durable. If
-// writers do not come back in that time, the next batches do not wait for them: one after the first
-// time, then two, four and so on.
+// each other's syncs. A sync that waits for all of them takes all. The wait is never longer than two
+// syncs, nor than a millisecond. If writers do not come back in that time, the next batches do not
+// wait for them: one after the first time, then two, four and so on. For more than sixteen writers
+// none waits: to wake them one after the other takes longer than a sync.
+//
+// Where other machines make batches durable, a batch takes as long as many wakes. There a leader
+// waits for any number of writers, for as long as the batch before took, ten milliseconds at most.
 
 /// Decides how long leaders wait. Its owner guards it.
 struct Gathering: Sendable {
   /// The maximum wait. Within a millisecond writers come back, however long a sync takes. Where the
   /// processors are busy with replication, that takes longer.
   private let longestWait: Duration
+  /// The maximum wait as a multiple of the time that completing the batch before took.
+  private let longestRatio: Int
+  /// The maximum number of writers for which leaders wait.
+  private let mostWriters: Int
   /// The maximum number of batches that do not wait.
   private static let longestPause = 64
 
@@ -24,7 +31,11 @@ struct Gathering: Sendable {
   /// The number of batches that did not wait after the last vain wait; 0 if that was not vain.
   private var pause = 0
 
-  init(isReplicated: Bool) { longestWait = .milliseconds(isReplicated ? 10 : 1) }
+  init(isReplicated: Bool) {
+    longestWait = .milliseconds(isReplicated ? 10 : 1)
+    longestRatio = isReplicated ? 1 : 2
+    mostWriters = isReplicated ? .max : 16
+  }
 
   /// Notes that a batch is durable.
   /// - Parameters:
@@ -38,8 +49,8 @@ struct Gathering: Sendable {
     end = nil
     if pauseLeft > 0 {
       pauseLeft -= 1
-    } else {
-      end = now + min(took, longestWait)
+    } else if expectedCount <= mostWriters {
+      end = now + min(took * longestRatio, longestWait)
     }
   }
 
