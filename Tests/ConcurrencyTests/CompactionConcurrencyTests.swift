@@ -90,7 +90,7 @@ private final class Shared: Sendable {
         case 0, 1:
           defer { shared.writersLeft.subtract(1, ordering: .relaxed) }
           // On a busy machine the compacting thread may get no turn for long.
-          for turn in 0..<20_000 where turn < 150 || store.horizon == 1 {
+          for turn in 0..<20_000 where turn < 150 || store.horizon <= 1 {
             try move(store, &random)
           }
         case 2:

@@ -2,10 +2,10 @@
 //
 // Writers that write again and again come back soon after their batch is durable. A sync that
 // begins at once takes only those that had come before, so writers form two halves that wait for
-// each other's syncs. A sync that waits for all of them takes all. The wait is never longer than two
-// syncs, nor than a millisecond. If writers do not come back in that time, the next batches do not
-// wait for them: one after the first time, then two, four and so on. For more than sixteen writers
-// none waits: to wake them one after the other takes longer than a sync.
+// each other's syncs. A sync that waits for all of them takes all. The wait is never longer than
+// two syncs, nor than a millisecond. If writers do not come back in that time, the next batches do
+// not wait for them: one after the first time, then two, four and so on. For more than sixteen
+// writers none waits: to wake them one after the other takes longer than a sync.
 //
 // Where other machines make batches durable, a batch takes as long as many wakes. There a leader
 // waits for any number of writers, for as long as the batch before took, ten milliseconds at most.
