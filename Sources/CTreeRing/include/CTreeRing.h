@@ -3,8 +3,8 @@
 #ifndef CTREERING_H
 #define CTREERING_H
 
-#include <stddef.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 // CRC-32C (Castagnoli) of `count` bytes, continuing from `seed` (0 to begin). Uses the processor's

@@ -9,7 +9,7 @@
 //
 // docs/format.md, "Costs", has measurements.
 
-/// The room after a file's frames; the file is at most as long.
+/// The room after the frames of a file.
 struct ReservedRoom {
   /// The end of the reserved room, and of the file.
   private(set) var end: UInt64
@@ -17,8 +17,6 @@ struct ReservedRoom {
   private var writtenEnd: UInt64
   /// False after the file system has refused to reserve room.
   private var isPossible = true
-  /// The bytes of all zeros written.
-  private(set) var zeroByteCount: UInt64 = 0
 
   /// No room after frames that end at `offset`, which is the file's end.
   init(after offset: UInt64) {
@@ -33,15 +31,17 @@ struct ReservedRoom {
 
   /// Makes room for a batch that will be synced. If the device is full, there is less room.
   /// - Parameter segmentSize: the bytes of a whole segment, beyond which no room is reserved.
+  /// - Returns: the number of zeros written.
   mutating func prepare(
     _ file: any File, for batch: Range<UInt64>, segmentSize: UInt64
-  ) throws(TreeRingError) {
+  ) throws(TreeRingError) -> UInt64 {
     do throws(TreeRingError) {
       try reserve(file, upTo: batch.upperBound, segmentSize: segmentSize)
-      try writeZeros(file, after: batch)
+      return try writeZeros(file, after: batch)
     } catch  where error.code == .noSpace {
       // The frames themselves may still fit.
       end = try file.size()
+      return 0
     }
   }
 
@@ -56,17 +56,18 @@ struct ReservedRoom {
 
   private mutating func writeZeros(
     _ file: any File, after batch: Range<UInt64>
-  ) throws(TreeRingError) {
+  ) throws(TreeRingError) -> UInt64 {
     guard Self.zeroedBatches.contains(batch.count), batch.upperBound > writtenEnd,
       batch.upperBound < end, file.overwritesInPlace
-    else { return }
+    else { return 0 }
     let wanted = min(batch.upperBound + UInt64(Self.zeros.count), end)
+    let count = wanted - batch.upperBound
     try Self.zeros.withUnsafeBytes { (zeros) throws(TreeRingError) in
-      let count = Int(wanted - batch.upperBound)
-      try file.write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: batch.upperBound)
+      let some = UnsafeRawBufferPointer(rebasing: zeros[..<Int(count)])
+      try file.write(some, at: batch.upperBound)
     }
     writtenEnd = wanted
-    zeroByteCount += wanted - batch.upperBound
+    return count
   }
 
   /// Frames have been written up to `offset`.

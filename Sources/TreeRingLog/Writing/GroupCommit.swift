@@ -303,7 +303,8 @@ final class GroupCommit: Sendable {
   }
 
   enum Outcome {
-    case done(ReservedRoom)
+    /// With the room that is left, and the number of zeros written into it.
+    case done(ReservedRoom, zeroByteCount: UInt64)
     /// None of the commits will ever be: the device is full, and the file was cut back to its
     /// previous end; or another replica writes.
     case undone(TreeRingError)
@@ -315,10 +316,12 @@ final class GroupCommit: Sendable {
     syncing: (SyncStrength) throws(TreeRingError) -> Void
   ) -> Outcome {
     var room = target.room
+    var zeroByteCount: UInt64 = 0
     let end = target.end + UInt64(batch.buffer.count)
     do throws(TreeRingError) {
       if sync != nil {
-        try room.prepare(target.file, for: target.end..<end, segmentSize: options.segmentSize)
+        zeroByteCount = try room.prepare(
+          target.file, for: target.end..<end, segmentSize: options.segmentSize)
       }
       if !batch.isEmpty { try target.file.write(batch.buffer.bytes, at: target.end) }
     } catch {
@@ -331,7 +334,7 @@ final class GroupCommit: Sendable {
       try options.folderCheck?(false)
     } catch { return .failed(error) }
     room.written(upTo: end)
-    return .done(room)
+    return .done(room, zeroByteCount: zeroByteCount)
   }
 
   /// After a full device: restores the file's previous end, durably.
@@ -348,9 +351,8 @@ final class GroupCommit: Sendable {
   ) {
     state.statistics.writtenByteCount += UInt64(batch.buffer.count)
     switch outcome {
-    case .done(let room):
-      let zeros = room.zeroByteCount - (state.active?.room.zeroByteCount ?? 0)
-      state.statistics.writtenByteCount += zeros
+    case .done(let room, let zeroByteCount):
+      state.statistics.writtenByteCount += zeroByteCount
       state.active?.room = room
       if sync != nil { state.statistics.syncCount += 1 }
       if let last = batch.frames.last {
