@@ -60,12 +60,14 @@ struct ReservedRoomTests {
     // The end of the zeros in the active segment.
     var zeroEnd: UInt64 = 0
     var byteCountBefore: UInt64 = 0
+    // The offset of the first frame since the segment was opened or begun.
+    var start: UInt64?
     var lastPath = ""
     for number in 1...60 as ClosedRange<CommitNumber> {
       if Int.random(in: 0..<20, using: &random) == 0 {
         try log.close()
         log = try Self.open(on: disk, .readWrite, segmentSize: segmentSize)
-        (zeroEnd, byteCountBefore) = (0, log.statistics.writtenByteCount)
+        (zeroEnd, start, byteCountBefore) = (0, nil, log.statistics.writtenByteCount)
         _ = writes.take()
       }
       let byteCount = [37, 900, 1100, 20_000, 300_000].randomElement(using: &random) ?? 0
@@ -84,7 +86,9 @@ struct ReservedRoomTests {
         #expect(zeros.range.count <= 256 << 10 && ReservedRoom.zeroedBatches.contains(byteCount))
       }
       for frame in made where !frame.isZero && sizes.contains(frame.range.count) {
-        if frame.path != lastPath { zeroEnd = 0 }
+        if frame.path != lastPath { (zeroEnd, start) = (0, nil) }
+        let first = start ?? frame.range.lowerBound
+        start = first
         lastPath = frame.path
         let zeros = made.filter { $0.isZero && $0.path == frame.path }
         let reaches = frame.range.upperBound > zeroEnd
@@ -95,6 +99,7 @@ struct ReservedRoomTests {
         #expect(zeros.count == wanted, "seed \(seed), commit \(number), \(made)")
         for zeros in zeros {
           #expect(zeros.range.lowerBound == frame.range.upperBound)
+          #expect(zeros.range.count <= frame.range.upperBound - first)
           #expect(zeros.range.upperBound <= max(segmentSize, frame.range.upperBound))
           zeroEnd = zeros.range.upperBound
         }

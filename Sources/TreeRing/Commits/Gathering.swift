@@ -7,7 +7,7 @@
 // not wait for them: one after the first time, then two, four and so on. For more than sixteen
 // writers none waits: to wake them one after the other takes longer than a sync.
 //
-// Where other machines make batches durable, a batch takes as long as many wakes. There a leader
+// A batch that other machines make durable takes as long as many wakes. So a leader of a replica
 // waits for any number of writers, for as long as the batch before took, ten milliseconds at most.
 
 /// Decides how long leaders wait. Its owner guards it.

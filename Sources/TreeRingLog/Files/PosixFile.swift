@@ -96,8 +96,7 @@ final class PosixFile: File {
   }
 
   var overwritesInPlace: Bool {
-    guard let open = try? opened() else { return false }
-    return treering_overwrites_in_place(open)
+    treering_overwrites_in_place(descriptor.load(ordering: .acquiring))
   }
 
   func release(_ count: UInt64, at offset: UInt64) throws(TreeRingError) -> Bool {

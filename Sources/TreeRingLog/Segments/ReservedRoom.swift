@@ -13,6 +13,8 @@
 struct ReservedRoom {
   /// The end of the reserved room, and of the file.
   private(set) var end: UInt64
+  /// The end of the file's frames when this began.
+  private let start: UInt64
   /// The end of the frames, or of the zeros written after them.
   private var writtenEnd: UInt64
   /// False after the file system has refused to reserve room.
@@ -21,12 +23,14 @@ struct ReservedRoom {
   /// No room after frames that end at `offset`, which is the file's end.
   init(after offset: UInt64) {
     end = offset
+    start = offset
     writtenEnd = offset
   }
 
   /// The smallest batch, in bytes, for which zeros are written, and the largest.
   static let zeroedBatches = 1 << 10...256 << 10
-  /// The bytes of zeros written at a time.
+  /// The largest number of zeros written at a time. Nor are there more than bytes of frames since
+  /// the file was opened or begun, so that a log with one commit does not write many.
   private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
 
   /// Makes room for a batch that will be synced. If the device is full, there is less room.
@@ -60,13 +64,13 @@ struct ReservedRoom {
     guard Self.zeroedBatches.contains(batch.count), batch.upperBound > writtenEnd,
       batch.upperBound < end, file.overwritesInPlace
     else { return 0 }
-    let wanted = min(batch.upperBound + UInt64(Self.zeros.count), end)
-    let count = wanted - batch.upperBound
+    let count = min(
+      UInt64(Self.zeros.count), batch.upperBound - start, end - batch.upperBound)
     try Self.zeros.withUnsafeBytes { (zeros) throws(TreeRingError) in
       let some = UnsafeRawBufferPointer(rebasing: zeros[..<Int(count)])
       try file.write(some, at: batch.upperBound)
     }
-    writtenEnd = wanted
+    writtenEnd = batch.upperBound + count
     return count
   }
 
