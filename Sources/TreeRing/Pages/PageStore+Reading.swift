@@ -4,6 +4,7 @@ package import TreeRingLog
 
 extension PageStore {
   /// The number of failed fetches, on all threads.
+  @inline(__always)
   var fetchFailureCount: UInt64 { supply?.failureCount ?? 0 }
   /// The error of the latest failed fetch.
   var lastFetchFailure: TreeRingError? { supply?.lastFailure }
@@ -28,16 +29,15 @@ extension PageStore {
     guard countsReaders else { return try body() }
     let section = sections.enter()
     defer { sections.leave(section) }
-    guard let supply else { return try body() }
-    let count = supply.failureCount
+    let count = fetchFailureCount
     let result: R
     do throws(E) {
       result = try body()
     } catch {
       // The missing page may have caused this error, so the fetch error takes precedence.
-      throw supply.failure(since: count).map(failed) ?? error
+      throw fetchFailure(since: count).map(failed) ?? error
     }
-    if let failure = supply.failure(since: count) { throw failed(failure) }
+    if let failure = fetchFailure(since: count) { throw failed(failure) }
     return result
   }
 
@@ -49,14 +49,24 @@ extension PageStore {
     return try body()
   }
 
+  /// The error of this thread's latest failed fetch since `fetchFailureCount` was `count`.
+  @inline(__always)
+  private func fetchFailure(since count: UInt64) -> TreeRingError? {
+    // A constant for the supply would count a reference to it while the section runs.
+    fetchFailureCount == count ? nil : ownFailure(since: count)
+  }
+
+  @inline(never)
+  private func ownFailure(since count: UInt64) -> TreeRingError? { supply?.failure(since: count) }
+
   /// Whether this thread could not fetch a page since `fetchFailureCount` was `count`.
   @inline(__always)
-  func hasFailedFetch(since count: UInt64) -> Bool { supply?.failure(since: count) != nil }
+  func hasFailedFetch(since count: UInt64) -> Bool { fetchFailure(since: count) != nil }
 
   /// Checks for failed fetches of this thread.
   /// - Parameter count: An earlier `fetchFailureCount`.
   /// - Throws: The error of a page that this thread could not read since then.
   func checkFetches(since count: UInt64) throws(TreeRingError) {
-    if let failure = supply?.failure(since: count) { throw failure }
+    if let failure = fetchFailure(since: count) { throw failure }
   }
 }

@@ -45,15 +45,16 @@ package final class ReadSections: @unchecked Sendable {
     while true {
       let set = current.load(ordering: .sequentiallyConsistent)
       let place = (set &* Self.stripeCount &+ stripe) &* Self.stride
-      counters[place].add(1, ordering: .sequentiallyConsistent)
+      // Wrapping: one instruction, where a check for overflow takes a loop.
+      counters[place].wrappingAdd(1, ordering: .sequentiallyConsistent)
       if current.load(ordering: .sequentiallyConsistent) == set { return place }
-      counters[place].subtract(1, ordering: .releasing)
+      counters[place].wrappingSubtract(1, ordering: .releasing)
     }
   }
 
   /// Ends a section.
   @inline(__always)
-  package func leave(_ place: Int) { counters[place].subtract(1, ordering: .releasing) }
+  package func leave(_ place: Int) { counters[place].wrappingSubtract(1, ordering: .releasing) }
 
   /// A ticket for `hasPassed`: it passes when every section begun before this call has ended.
   package func ticket() -> Ticket { Ticket(swap: swaps.withLock { $0 } + 1) }

@@ -35,11 +35,10 @@ class StateReader: @unchecked Sendable {
   @inline(__always)
   func reading<R>(_ body: () throws -> R) throws -> R {
     guard let reads else {
-      guard let life else { return try rows.pages.reading(body) }
-      // The check is inside the section, because pages are freed once the earlier sections have
-      // ended.
       return try rows.pages.reading {
-        try life.check()
+        // Inside the section, because pages are freed once the earlier sections have ended. A
+        // constant for the life would count a reference to it while the section runs.
+        try life?.check()
         return try body()
       }
     }
