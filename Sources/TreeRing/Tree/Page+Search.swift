@@ -98,6 +98,7 @@ extension Page {
     }
     if low == cellCount || slots[low].head != head { return (low, false) }
     if isPresent, low &+ 1 == cellCount || slots[low &+ 1].head != head { return (low, true) }
+    if hasKey(rest, restLength, slots[low], tailOffset) { return (low, true) }
     return lowerBound(amongEqualHeadsFrom: low, rest, restLength, tailOffset)
   }
 
@@ -164,6 +165,8 @@ extension Page {
       {
         return 0
       }
+    } else if keyLength >= prefixLength, Self.areEqual(key, prefix, prefixLength) {
+      return 0
     }
     return compareLongPrefix(key, keyLength, prefixLength)
   }
@@ -175,6 +178,33 @@ extension Page {
     let order = Int(memcmp(key, prefix, min(keyLength, prefixLength)))
     if order != 0 { return order }
     return keyLength < prefixLength ? -1 : 0
+  }
+
+  /// Whether a cell of the same head has this key; both without the prefix. False may also mean
+  /// that the keys are very short or long.
+  @inline(__always)
+  private func hasKey(
+    _ key: UnsafeRawPointer, _ keyLength: Int, _ slot: PageSlot, _ tailOffset: Int
+  ) -> Bool {
+    let headLength = PageLayout.headByteCount
+    return keyLength == Int(slot.keyLength)
+      && Self.areEqual(
+        key + headLength, bytes + Int(slot.offset) + tailOffset, keyLength &- headLength)
+  }
+
+  /// Whether so many bytes are the same, if they are 4 to 16; else false. Two words, which may
+  /// overlap, hold all of them. A call of `memcmp` would take longer than both.
+  @inline(__always)
+  private static func areEqual(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Bool {
+    if count >= 8, count <= 16 {
+      let last = count &- 8
+      return a.loadUnaligned(as: UInt64.self) == b.loadUnaligned(as: UInt64.self)
+        && (a + last).loadUnaligned(as: UInt64.self) == (b + last).loadUnaligned(as: UInt64.self)
+    }
+    guard count >= 4, count < 8 else { return false }
+    let last = count &- 4
+    return a.loadUnaligned(as: UInt32.self) == b.loadUnaligned(as: UInt32.self)
+      && (a + last).loadUnaligned(as: UInt32.self) == (b + last).loadUnaligned(as: UInt32.self)
   }
 
   /// Compares a key with a cell of the same head; both without the prefix.
