@@ -98,6 +98,7 @@ extension Page {
     }
     if low == cellCount || slots[low].head != head { return (low, false) }
     if isPresent, low &+ 1 == cellCount || slots[low &+ 1].head != head { return (low, true) }
+    // Most keys that are there end here, without a call.
     if hasKey(rest, restLength, slots[low], tailOffset) { return (low, true) }
     return lowerBound(amongEqualHeadsFrom: low, rest, restLength, tailOffset)
   }
@@ -180,8 +181,7 @@ extension Page {
     return keyLength < prefixLength ? -1 : 0
   }
 
-  /// Whether a cell of the same head has this key; both without the prefix. False may also mean
-  /// that the keys are very short or long.
+  /// Whether a cell of the same head has this key; both without the prefix.
   @inline(__always)
   private func hasKey(
     _ key: UnsafeRawPointer, _ keyLength: Int, _ slot: PageSlot, _ tailOffset: Int
@@ -192,8 +192,8 @@ extension Page {
         key + headLength, bytes + Int(slot.offset) + tailOffset, keyLength &- headLength)
   }
 
-  /// Whether so many bytes are the same, if they are 4 to 16; else false. Two words, which may
-  /// overlap, hold all of them. A call of `memcmp` would take longer than both.
+  /// Whether so many bytes are the same; true for none or fewer. Most prefixes and tails have 4 to
+  /// 16 bytes, which two words hold, although these may overlap. A call would take longer.
   @inline(__always)
   private static func areEqual(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Bool {
     if count >= 8, count <= 16 {
@@ -201,10 +201,12 @@ extension Page {
       return a.loadUnaligned(as: UInt64.self) == b.loadUnaligned(as: UInt64.self)
         && (a + last).loadUnaligned(as: UInt64.self) == (b + last).loadUnaligned(as: UInt64.self)
     }
-    guard count >= 4, count < 8 else { return false }
-    let last = count &- 4
-    return a.loadUnaligned(as: UInt32.self) == b.loadUnaligned(as: UInt32.self)
-      && (a + last).loadUnaligned(as: UInt32.self) == (b + last).loadUnaligned(as: UInt32.self)
+    if count >= 4, count < 8 {
+      let last = count &- 4
+      return a.loadUnaligned(as: UInt32.self) == b.loadUnaligned(as: UInt32.self)
+        && (a + last).loadUnaligned(as: UInt32.self) == (b + last).loadUnaligned(as: UInt32.self)
+    }
+    return count <= 0 || memcmp(a, b, count) == 0
   }
 
   /// Compares a key with a cell of the same head; both without the prefix.

@@ -1,4 +1,4 @@
-// Keys of every length that a search compares by words instead of bytes, and some beside these.
+// Keys and prefixes of every length that a search compares by words, and of some beside these.
 
 import TestSupport
 import Testing
@@ -50,6 +50,7 @@ import Testing
       // The prefix of the page is what these have in common.
       let stem = Bytes(key.prefix(prefixLength))
       let (root, model) = tree([stem + [1], key, stem + [255]], pages)
+      #expect(pages.table.top(of: root).prefixLength == prefixLength)
       expectSameReads(
         root, model, pages, keys: [key] + neighbors(of: key), "\(prefixLength) of \(key.count)")
     }
