@@ -1,5 +1,5 @@
 // Calls that Swift cannot make: the processor's checksum and prefetch instructions, fallocate,
-// inotify and variables of a thread.
+// statx, inotify and variables of a thread.
 #ifndef CTREERING_H
 #define CTREERING_H
 
@@ -40,6 +40,25 @@ bool treering_overwrites_in_place(int descriptor);
 // the file keeps its length. Offset and count are multiples of the file system's block size. Returns
 // 0 or an errno value: ENOTSUP if the system or file system does not support it.
 int treering_release(int descriptor, uint64_t offset, uint64_t count);
+
+// What a file is, without its times, since asking for those makes later syncs slower (status.c).
+typedef struct {
+  // These two identify the file as long as it exists.
+  uint64_t device;
+  uint64_t inode;
+  uint64_t byteCount;
+  // The number of its names.
+  uint64_t linkCount;
+  // Its type and permissions, as in `struct stat`.
+  uint32_t mode;
+} treering_file_status;
+
+// The status of an open file. Returns 0 or an errno value.
+int treering_status_of_descriptor(int descriptor, treering_file_status *status);
+
+// The status of a file by its path; if `follows`, of the file that a symbolic link leads to, otherwise
+// of the link. Returns 0 or an errno value.
+int treering_status_of_path(const char *path, bool follows, treering_file_status *status);
 
 // Begins to watch a file for changes. Returns a descriptor, and in `watch` the number with which to
 // cancel the watch; -1, with errno set, if the system does not support it.

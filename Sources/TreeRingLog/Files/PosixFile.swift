@@ -76,7 +76,7 @@ final class PosixFile: File {
     try SystemErrors.check(result, "sync", path)
   }
 
-  func size() throws(TreeRingError) -> UInt64 { UInt64(try status().st_size) }
+  func size() throws(TreeRingError) -> UInt64 { try status().byteCount }
 
   func truncate(to size: UInt64) throws(TreeRingError) {
     let open = try opened()
@@ -112,11 +112,8 @@ final class PosixFile: File {
   }
 
   /// The status of the open file itself, even if another file has its name now.
-  func status() throws(TreeRingError) -> stat {
-    let open = try opened()
-    var status = stat()
-    try SystemErrors.check(fstat(open, &status), "inspect", path)
-    return status
+  func status() throws(TreeRingError) -> FileStatus {
+    try FileStatus(of: try opened(), named: path)
   }
 
   /// Takes the lock of the file, `LOCK_EX` or `LOCK_SH`, if it is free.

@@ -38,9 +38,8 @@ package struct PosixFileSystem: FileSystem {
   }
 
   package func exists(_ path: String) throws(TreeRingError) -> Bool {
-    var status = stat()
     do throws(TreeRingError) {
-      try SystemErrors.check(lstat(absolute(path), &status), "inspect", path)
+      _ = try FileStatus(at: absolute(path), named: path)
       return true
     } catch  where error.code == .notFound { return false }
   }
@@ -175,8 +174,8 @@ package struct PosixFileSystem: FileSystem {
     do throws(TreeRingError) {
       descriptor = try openDescriptor(path, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, "open")
     } catch {
-      var status = stat()
-      if error.code != .alreadyExists, lstat(absolute(path), &status) == 0 {
+      if error.code != .alreadyExists, let status = try? FileStatus(at: absolute(path), named: path)
+      {
         try checkIsFile(status, path)
       }
       throw error
@@ -186,16 +185,8 @@ package struct PosixFileSystem: FileSystem {
     return file
   }
 
-  private func checkIsFile(_ status: stat, _ path: String) throws(TreeRingError) {
-    let kind: String
-    switch status.st_mode & S_IFMT {
-    case S_IFREG: return
-    case S_IFLNK: kind = "a symbolic link"
-    case S_IFDIR: kind = "a folder"
-    case S_IFIFO: kind = "a FIFO"
-    case S_IFSOCK: kind = "a socket"
-    default: kind = "a device"
-    }
+  private func checkIsFile(_ status: FileStatus, _ path: String) throws(TreeRingError) {
+    guard let kind = status.otherKind else { return }
     throw TreeRingError(
       .notAStore,
       "\(path) is \(kind), but must be a regular file. Nothing was changed. Move it away, or "

@@ -29,20 +29,18 @@ final class PosixLock: FileLock {
   }
 
   func check() throws(TreeRingError) {
-    var status = stat()
-    guard lstat(file.path, &status) == 0, try Self.isSame(file.file, status) else {
-      throw Self.lost(file.file.path)
-    }
-    guard let folder else { return }
+    try check(file, follows: false)
     // The path of the folder itself may contain a symbolic link.
-    guard stat(folder.path, &status) == 0, try Self.isSame(folder.file, status) else {
-      throw Self.lost(folder.file.path)
-    }
+    if let folder { try check(folder, follows: true) }
   }
 
-  private static func isSame(_ file: PosixFile, _ named: stat) throws(TreeRingError) -> Bool {
-    let own = try file.status()
-    return own.st_nlink > 0 && own.st_dev == named.st_dev && own.st_ino == named.st_ino
+  /// Throws unless the path of an open file still leads to that file.
+  private func check(_ held: Held, follows: Bool) throws(TreeRingError) {
+    let own = try held.file.status()
+    let named = try? FileStatus(at: held.path, follows: follows, named: held.file.path)
+    guard own.isNamed, let named, own.isSame(as: named) else {
+      throw Self.lost(held.file.path)
+    }
   }
 
   private static func lost(_ path: String) -> TreeRingError {
