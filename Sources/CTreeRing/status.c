@@ -1,7 +1,6 @@
 // The status of files, without their times. Since Linux 6.13 a file whose modification time has
 // been asked for gets an exact new one at its next write, instead of the time of the clock's last
-// tick. On ext4 that is a change of its inode, and the next sync of any file of the file system
-// writes it to the journal: 50 microseconds that a commit would wait.
+// tick. On ext4 the next sync takes longer then, even that of another file (docs/format.md, "Costs").
 #define _GNU_SOURCE
 #include "CTreeRing.h"
 

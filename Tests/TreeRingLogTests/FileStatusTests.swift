@@ -56,6 +56,8 @@ import TreeRingPlatform
     try files.removeItem(atPath: name)
     #expect(try !open.status().isNamed)
     #expect(throws: TreeRingError.self) { try status(path) }
+    try files.copyItem(atPath: copy, toPath: path)
+    #expect(try !open.status().isSame(as: status(path)))
     open.close()
     #expect(throws: TreeRingError.self) { try open.status() }
   }
