@@ -1,5 +1,6 @@
-// Zeros are written ahead of batches that begin new blocks, and of no others; never over a frame,
-// nor beyond the reserved room. They are cut off like all reserved room.
+// Zeros are written ahead of synced batches, so that each block is begun once: all bytes ahead of
+// larger batches, a byte of each block ahead of smaller ones; never over a frame, nor beyond the
+// reserved room. They are cut off like all reserved room.
 
 import Logging
 import TestSupport
@@ -81,27 +82,30 @@ struct ReservedRoomTests {
       byteCountBefore = statistics.writtenByteCount
       let bodies = made.filter { $0.isZero || sizes.contains($0.range.count) }
       #expect(written == bodies.reduce(0) { $0 + UInt64($1.range.count) }, "\(made)")
-      for zeros in made where zeros.isZero {
-        #expect(durability == .full, "seed \(seed), commit \(number)")
-        #expect(zeros.range.count <= 256 << 10 && ReservedRoom.zeroedBatches.contains(byteCount))
-      }
+      if durability == .unsynced { #expect(!made.contains { $0.isZero }, "seed \(seed)") }
       for frame in made where !frame.isZero && sizes.contains(frame.range.count) {
         if frame.path != lastPath { (zeroEnd, start) = (0, nil) }
         let first = start ?? frame.range.lowerBound
         start = first
         lastPath = frame.path
-        let zeros = made.filter { $0.isZero && $0.path == frame.path }
-        let reaches = frame.range.upperBound > zeroEnd
+        let zeros = made.filter { $0.isZero && $0.path == frame.path }.map(\.range)
+        let end = frame.range.upperBound
         // A batch that the room of its segment ends with needs no more of it.
-        let isLast = frame.range.upperBound >= segmentSize
-        let isSized = ReservedRoom.zeroedBatches.contains(frame.range.count)
-        let wanted = durability == .full && reaches && !isLast && isSized ? 1 : 0
-        #expect(zeros.count == wanted, "seed \(seed), commit \(number), \(made)")
-        for zeros in zeros {
-          #expect(zeros.range.lowerBound == frame.range.upperBound)
-          #expect(zeros.range.count <= frame.range.upperBound - first)
-          #expect(zeros.range.upperBound <= max(segmentSize, frame.range.upperBound))
-          zeroEnd = zeros.range.upperBound
+        let needsZeros =
+          durability == .full && end > zeroEnd && end < segmentSize
+          && frame.range.count <= ReservedRoom.largestBatch
+        let fileEnd = UInt64(try #require(disk.contents(of: frame.path)).count)
+        let zeroed = end..<min(end + min(256 << 10, end - first), fileEnd)
+        if !needsZeros {
+          #expect(zeros.isEmpty, "seed \(seed), commit \(number), \(made)")
+        } else if frame.range.count >= ReservedRoom.smallestWholeBatch {
+          #expect(zeros == [zeroed], "seed \(seed), commit \(number), \(made)")
+          zeroEnd = zeroed.upperBound
+        } else {
+          let next = (end + 4095) / 4096 * 4096
+          let blocks = Array(stride(from: next, to: zeroed.upperBound, by: 4096))
+          #expect(zeros == blocks.map { $0..<$0 + 1 }, "seed \(seed), commit \(number), \(made)")
+          zeroEnd = min(blocks.last.map { $0 + 4096 } ?? next, fileEnd)
         }
       }
     }
@@ -127,18 +131,28 @@ struct ReservedRoomTests {
     #expect(logs[0] == logs[1] && logs[0].count > 2)
   }
 
-  @Test("Commits of 300 bytes are written once")
+  @Test("Commits of 300 bytes begin few blocks that no zero has begun, and are written once")
   func smallCommits() throws {
     var random = SeededGenerator(seed: 1)
     let disk = SimulatedFileSystem(seed: 1)
     let writes = Writes()
     let log = try Self.open(on: disk)
     disk.watchWrites { path, offset, _, bytes in writes.note(path, offset, bytes) }
-    for number in 1...100 as ClosedRange<CommitNumber> {
+    var begun: Set<UInt64> = []
+    var withNewBlock = 0
+    for number in 1...4000 as ClosedRange<CommitNumber> {
       try log.complete(log.append(Self.draft(number, byteCount: 300, .full, &random)))
+      let made = writes.take()
+      let ends = made.flatMap { [$0.range.lowerBound, $0.range.upperBound - 1] }
+      let blocks = Set(ends.map { $0 / 4096 })
+      if !blocks.isSubset(of: begun) { withNewBlock += 1 }
+      begun.formUnion(blocks)
+      #expect(made.filter { !$0.isZero }.map(\.range.count).allSatisfy { $0 < 420 })
+      #expect(made.filter(\.isZero).allSatisfy { $0.range.count == 1 })
     }
-    let made = writes.take()
-    #expect(made.count == 100 && made.allSatisfy { !$0.isZero && $0.range.count < 420 })
+    // Seven while the zeros grow to 256 KiB, then one for each 256 KiB.
+    let wanted = withNewBlock < 16 && (390..<520).contains(begun.count)
+    #expect(wanted, "\(withNewBlock) commits, \(begun.count) blocks")
     try log.close()
   }
 }

@@ -4,8 +4,10 @@
 // - Reserved room spares it the change of the file's length.
 // - The first write to a reserved block changes the file system's record of the file, which the
 //   next sync waits for: about as long as for the bytes themselves, and often on a thread that must
-//   wait for a processor. A write over zeros does not. Zeros double the bytes that the device
-//   writes. So they are written only for batches that would begin a new block each, or nearly.
+//   wait for a processor. A write over zeros does not. So zeros are written ahead. Ahead of batches
+//   that would begin a new block each, or nearly, all bytes are zeroed by one call, which is the
+//   fastest. Ahead of smaller ones one byte of each block is: the file system fills the block, and
+//   writes the whole of it with the next sync, as it does for each of the batches within it.
 //
 // docs/format.md, "Costs", has measurements.
 
@@ -27,10 +29,14 @@ struct ReservedRoom {
     writtenEnd = offset
   }
 
-  /// The smallest batch, in bytes, for which zeros are written, and the largest.
-  static let zeroedBatches = 1 << 10...256 << 10
-  /// The largest number of zeros written at a time. Nor are there more than bytes of frames since
-  /// the file was opened or begun, so that a log with one commit does not write many.
+  /// The bytes of the largest batch that has zeros ahead, and of the smallest one that has all of
+  /// them written.
+  static let (largestBatch, smallestWholeBatch) = (256 << 10, 1 << 10)
+  /// The usual size of a file system's block, in bytes. With smaller blocks some first writes would
+  /// remain ahead of small batches.
+  static let blockByteCount: UInt64 = 4096
+  /// As many bytes as are zeroed at a time. Nor are there more than bytes of frames since the file
+  /// was opened or begun, so that a log with one commit does not write many.
   private static let zeros = [UInt8](repeating: 0, count: 256 << 10)
 
   /// Makes room for a batch that will be synced. If the device is full, there is less room.
@@ -61,17 +67,35 @@ struct ReservedRoom {
   private mutating func writeZeros(
     _ file: any File, after batch: Range<UInt64>
   ) throws(TreeRingError) -> UInt64 {
-    guard Self.zeroedBatches.contains(batch.count), batch.upperBound > writtenEnd,
-      batch.upperBound < end, file.overwritesInPlace
+    guard batch.count <= Self.largestBatch, batch.upperBound > writtenEnd, batch.upperBound < end,
+      file.overwritesInPlace
     else { return 0 }
-    let count = min(
-      UInt64(Self.zeros.count), batch.upperBound - start, end - batch.upperBound)
-    try Self.zeros.withUnsafeBytes { (zeros) throws(TreeRingError) in
-      let some = UnsafeRawBufferPointer(rebasing: zeros[..<Int(count)])
-      try file.write(some, at: batch.upperBound)
+    let ahead = min(UInt64(Self.zeros.count), batch.upperBound - start)
+    let zeroEnd = min(batch.upperBound + ahead, end)
+    if batch.count >= Self.smallestWholeBatch {
+      let count = zeroEnd - batch.upperBound
+      try Self.writeZeros(Int(count), to: file, at: batch.upperBound)
+      writtenEnd = zeroEnd
+      return count
     }
-    writtenEnd = batch.upperBound + count
-    return count
+    // The batch itself writes the block in which it ends.
+    var blockEnd = ((batch.upperBound - 1) / Self.blockByteCount + 1) * Self.blockByteCount
+    var blockCount: UInt64 = 0
+    while blockEnd < zeroEnd {
+      try Self.writeZeros(1, to: file, at: blockEnd)
+      blockEnd += Self.blockByteCount
+      blockCount += 1
+    }
+    writtenEnd = min(blockEnd, end)
+    return blockCount
+  }
+
+  private static func writeZeros(
+    _ count: Int, to file: any File, at offset: UInt64
+  ) throws(TreeRingError) {
+    try zeros.withUnsafeBytes { (zeros) throws(TreeRingError) in
+      try file.write(UnsafeRawBufferPointer(rebasing: zeros[..<count]), at: offset)
+    }
   }
 
   /// Frames have been written up to `offset`.
