@@ -84,6 +84,12 @@ extension FileSystem {
     } catch  where error.code == .notFound { return nil }
   }
 
+  /// Makes the names of a log's segments and of its folder durable.
+  func syncNames(ofLog directory: String) throws(TreeRingError) {
+    try syncDirectory(directory)
+    try syncFolder(above: directory)
+  }
+
   /// Makes the name of a folder durable in its parent folder.
   package func syncFolder(above path: String) throws(TreeRingError) {
     let parts = path.split(separator: "/").dropLast().joined(separator: "/")

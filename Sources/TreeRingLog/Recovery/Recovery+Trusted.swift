@@ -92,18 +92,19 @@ extension Recovery {
     return false
   }
 
-  /// A segment that precedes the trusted position: reads its header and its directory's summary.
+  /// A segment that precedes the trusted position, described by its header and its directory's
+  /// summary.
   ///
   /// - Throws: `corruption` if it does not reach the next segment.
   func readSummary(
     _ candidate: Candidate, next: Candidate
   ) throws(TreeRingError) -> Segment {
-    let file = try reopened(candidate)
-    defer { file.close() }
-    let (header, path) = (candidate.header, file.path)
+    let (header, path) = (candidate.header, candidate.file.path)
     let last = next.header.firstCommit - 1
-    let size = try file.size()
-    guard let summary = try SegmentDirectory.readSummary(file, of: header) else {
+    guard let summary = try candidate.summary.get() else {
+      let file = try reopened(candidate)
+      defer { file.close() }
+      let size = try file.size()
       guard next.header.origin == .recovery, !header.isCompacted else {
         throw .corruptLog("a sealed segment has lost its directory", file: path, offset: size)
       }
@@ -123,7 +124,7 @@ extension Recovery {
       count: summary.entryCount)
     let directory = SegmentDirectory(
       of: header, through: summary.lastCommit, at: summary.lastTimestamp, deferred: deferred)
-    return Segment(path: path, header: header, directory: directory, end: size)
+    return Segment(path: path, header: header, directory: directory, end: summary.end)
   }
 
   /// Throws if the log ends before the position's commit.

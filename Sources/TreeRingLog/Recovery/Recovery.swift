@@ -13,9 +13,11 @@
 // 4. Commits of the last segment that no later frame vouches for are copied to a new segment before
 //    they become visible (RecoveryCopy.swift). Nothing is appended after commits that may be lost.
 //
-// An opening for writing first makes all names durable, because their creator may have been killed
-// before it did. It cuts, renames and removes nothing before it has judged the whole log. An
-// opening for reading gives the same answer and changes nothing.
+// An opening for writing cuts, renames and removes nothing before it has judged the whole log. Then
+// it first makes all names durable, because their creator may have been killed before it did. After
+// a clean close every commit and name is durable already, except in a copy that nobody synced. So
+// this and the sync of the last segment are left to the first write: each of the three waits for
+// the device to empty its cache. An opening for reading gives the same answer and changes nothing.
 
 /// The result of opening a log.
 struct RecoveredLog {
@@ -29,6 +31,8 @@ struct RecoveredLog {
   var end: ScanStart?
   /// True if the position to trust fits.
   var isTrusted = false
+  /// True if the names and the active segment must be synced before the first write.
+  var needsSync = false
 }
 
 struct Recovery {
@@ -66,6 +70,9 @@ struct Recovery {
     var file: any File
     var header: SegmentHeader
     var head: FrameHead
+    /// The summary of its directory, unless it is the last segment; nil if there is none, or if
+    /// no position is to be trusted.
+    var summary: Result<SegmentDirectory.Summary?, TreeRingError>
   }
 
   mutating func run() throws(TreeRingError) -> RecoveredLog {
@@ -73,7 +80,6 @@ struct Recovery {
       try checkTrusted(lastCommit: 0, file: directory, offset: 0)
       return try create()
     }
-    try syncNames()
     // Drops segments that a writer has begun after `through`.
     files.removeSegments(after: through)
     var candidates: [Candidate] = []
@@ -146,13 +152,6 @@ struct Recovery {
     return false
   }
 
-  /// Makes the names of the segments and of their folder durable.
-  private func syncNames() throws(TreeRingError) {
-    guard mayWrite else { return }
-    try fileSystem.syncDirectory(directory)
-    try fileSystem.syncFolder(above: directory)
-  }
-
   private func open(
     _ name: SegmentName, after previous: Candidate?
   ) throws(TreeRingError) -> Candidate {
@@ -170,7 +169,11 @@ struct Recovery {
         "the log begins with commit \(header.firstCommit); the segments before it are missing",
         file: path, offset: 0, commit: 1)
     }
-    return Candidate(name: name, file: file, header: header, head: head)
+    let readsSummary = options.trusted != nil && name != files.names.last
+    let summary = Result { () throws(TreeRingError) in
+      readsSummary ? try SegmentDirectory.readSummary(file, of: header) : nil
+    }
+    return Candidate(name: name, file: file, header: header, head: head, summary: summary)
   }
 
   func reopened(_ candidate: Candidate) throws(TreeRingError) -> any File {
@@ -246,6 +249,11 @@ struct Recovery {
     }
     guard mayWrite else { return readOnly(scan) }
     try checkSuperseded(by: scan)
+    let isKept = report.wasClosedCleanly && scan.lastKind == .mark
+    if isKept, files.leftovers.isEmpty, cuts.isEmpty {
+      return try settle(scan, candidate, leavesSync: true)
+    }
+    try fileSystem.syncNames(ofLog: directory)
     try removeLeftovers()
     try cutSuperseded()
     return try settle(scan, candidate)

@@ -9,8 +9,9 @@
 
 extension Recovery {
   /// Makes the last segment ready for appending.
+  /// - Parameter leavesSync: Whether its sync is left to the first write.
   mutating func settle(
-    _ scan: SegmentScan, _ candidate: Candidate
+    _ scan: SegmentScan, _ candidate: Candidate, leavesSync: Bool = false
   ) throws(TreeRingError) -> RecoveredLog {
     if scan.hasDoubtfulCommits {
       return try copyDoubtful(scan, candidate, generation: scan.header.generation + 1)
@@ -18,14 +19,16 @@ extension Recovery {
     if scan.fileSize > scan.end.offset {
       try candidate.file.truncate(to: scan.end.offset)
     }
-    try candidate.file.sync(.whole)
+    if !leavesSync { try candidate.file.sync(.whole) }
     if scan.lastKind == .directory {
       return recovered(segments + [scan.segment], nil, scan)
     }
     let active = ActiveSegment(
       candidate.file, scan.header, scan.directory, at: scan.end,
       endsInMark: scan.lastKind == .mark)
-    return recovered(segments, active, scan)
+    var log = recovered(segments, active, scan)
+    log.needsSync = leavesSync
+    return log
   }
 
   /// Copies the commits from `scan.doubtful` on to a new segment and cuts the old segment there.
@@ -120,6 +123,7 @@ extension Recovery {
     report.ignoredFiles = later.map { "\(directory)/\($0.fileName)" }
     let isWhole = scan.flaw == nil && scan.end.offset == scan.fileSize
     guard mayWrite else { return readOnly(scan) }
+    try fileSystem.syncNames(ofLog: directory)
     let first = scan.header.firstCommit
     let lower = try removeLeftovers(before: isWhole ? first + 1 : first)
     try cutSuperseded()

@@ -113,6 +113,8 @@ extension SegmentDirectory {
   /// The fixed part of a sealed segment's directory; only its lengths and constants are checked.
   struct Summary {
     var offset: UInt64
+    /// The end of the directory, and of the file.
+    var end: UInt64
     var lastCommit: CommitNumber
     var lastTimestamp: Timestamp
     var entryCount: Int
@@ -148,7 +150,8 @@ extension SegmentDirectory {
       bytes.number(UInt64.self, at: Format.Directory.firstCommit) == header.firstCommit
     else { return nil }
     return Summary(
-      offset: offset, lastCommit: bytes.number(UInt64.self, at: Format.Directory.lastCommit),
+      offset: offset, end: size,
+      lastCommit: bytes.number(UInt64.self, at: Format.Directory.lastCommit),
       lastTimestamp: Timestamp(
         microseconds: bytes.number(Int64.self, at: Format.Directory.lastTimestamp)),
       entryCount: Int(count))

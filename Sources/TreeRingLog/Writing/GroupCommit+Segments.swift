@@ -8,7 +8,13 @@ extension GroupCommit {
   func roll(_ held: borrowing Held, firstCommit: CommitNumber) throws(TreeRingError) {
     held.state.isLeading = true
     defer { stopLeading(&held.state) }
-    if let active = held.state.active { try seal(active, held) }
+    if let active = held.state.active {
+      if held.state.needsSync {
+        try released(held) { () throws(TreeRingError) in try syncOpened(active.file) }
+        held.state.needsSync = false
+      }
+      try seal(active, held)
+    }
     let header = SegmentHeader(
       salt: options.random(), storeID: storeID, firstCommit: firstCommit, generation: 0,
       origin: .sealed)
@@ -17,6 +23,12 @@ extension GroupCommit {
       try options.folderCheck?(true)
       return try SegmentWriter.begin(header, in: directory, fileSystem: fileSystem)
     }
+  }
+
+  /// Does the syncs that the opening has left to the first write.
+  func syncOpened(_ file: any File) throws(TreeRingError) {
+    try fileSystem.syncNames(ofLog: directory)
+    try file.sync(.whole)
   }
 
   /// Runs `body` with the monitor released. Any failure except `noSpace` poisons the log.

@@ -319,6 +319,7 @@ final class GroupCommit: Sendable {
     var zeroByteCount: UInt64 = 0
     let end = target.end + UInt64(batch.buffer.count)
     do throws(TreeRingError) {
+      if target.needsSync { try syncOpened(target.file) }
       if sync != nil {
         zeroByteCount = try room.prepare(
           target.file, for: target.end..<end, segmentSize: options.segmentSize)
@@ -354,6 +355,7 @@ final class GroupCommit: Sendable {
     case .done(let room, let zeroByteCount):
       state.statistics.writtenByteCount += zeroByteCount
       state.active?.room = room
+      state.needsSync = false
       if sync != nil { state.statistics.syncCount += 1 }
       if let last = batch.frames.last {
         state.active?.written = last.after

@@ -33,6 +33,8 @@ extension GroupCommit {
     /// The end of the completed frames.
     var end: UInt64
     var room: ReservedRoom
+    /// See `State.needsSync`.
+    var needsSync: Bool
   }
 
   struct PendingFrame {
@@ -87,6 +89,8 @@ extension GroupCommit {
     /// See `CommitLog.observeSyncs`.
     var syncObserver: SyncObserver?
     var trust = LogTrust.none
+    /// Whether the log's names and the active segment must be synced before the next write.
+    var needsSync: Bool
     /// The end of the scanned log, from which a follower continues; unchanged if the log is
     /// written.
     var end: ScanStart?
@@ -102,6 +106,7 @@ extension GroupCommit {
       completedTimestamp = recovered.lastTimestamp
       durable = recovered.lastCommit
       end = recovered.end
+      needsSync = recovered.needsSync
     }
 
     /// The frame of a commit that is not completed: its batch and the frame in it.
@@ -137,7 +142,7 @@ extension GroupCommit.State {
     guard let file = active?.file, let end = active?.written.offset,
       let room = active?.room
     else { return nil }
-    return GroupCommit.WriteTarget(file: file, end: end, room: room)
+    return GroupCommit.WriteTarget(file: file, end: end, room: room, needsSync: needsSync)
   }
 
   func check(_ draft: CommitDraft) throws(TreeRingError) {
