@@ -18,24 +18,44 @@ public struct ReadSource {
   func withObject(
     of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> Void
   ) throws {
-    let reader = try state.reader
-    try reader.reading {
-      guard let record = try reader.record(bucket: bucket, key: key) else { return }
-      try reader.values.withBytes(of: record.object, part: .object) {
-        try body($0, record.coder)
-      }
-    }
+    try state.withObject(of: key, in: bucket, body)
   }
 }
 
 /// A state with rows and indexes. A transaction's reader ends with its next write.
 protocol ReadableState: AnyObject {
   var reader: StateReader { get throws(TreeRingError) }
+  /// Calls `body` with an object, as `Readable.withObject` does. A requirement, so that a snapshot
+  /// need not count a reference for the most frequent read.
+  func withObject(
+    of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> Void
+  ) throws
   /// The catalog with the definitions by which indexes are read.
   var definitions: Catalog { get }
   func index(_ name: String) throws(TreeRingError) -> IndexReader
   /// A text index by name.
   func text(_ name: String) throws(TreeRingError) -> TextReader
+}
+
+extension ReadableState {
+  func withObject(
+    of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> Void
+  ) throws {
+    try reader.readObject(of: key, in: bucket, body)
+  }
+}
+
+extension StateReader {
+  /// Calls `body` with an object, as `Readable.withObject` does.
+  @inline(__always)
+  func readObject(
+    of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> Void
+  ) throws {
+    try reading {
+      guard let record = try record(bucket: bucket, key: key) else { return }
+      try values.withBytes(of: record.object, part: .object) { try body($0, record.coder) }
+    }
+  }
 }
 
 extension Readable {

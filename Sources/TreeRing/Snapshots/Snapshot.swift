@@ -55,12 +55,25 @@ final class SnapshotPin: StateReader, ReadableState, @unchecked Sendable {
   /// commit.
   var definitions: Catalog { newerDefinitions ?? catalog }
 
+  /// Throws unless store and pin are still open.
+  @inline(__always)
+  func check() throws(TreeRingError) {
+    try store.checkOpen()
+    try life?.check()
+  }
+
   var reader: StateReader {
     get throws(TreeRingError) {
-      try store.checkOpen()
-      try life?.check()
+      try check()
       return self
     }
+  }
+
+  func withObject(
+    of key: Key, in bucket: String, _ body: (UnsafeRawBufferPointer, UInt32) throws -> Void
+  ) throws {
+    try check()
+    try readObject(of: key, in: bucket, body)
   }
 
   /// The version that it reads. Throws `snapshotExpired` once the pin has been dropped.
