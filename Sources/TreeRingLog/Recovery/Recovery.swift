@@ -16,8 +16,9 @@
 // An opening for writing cuts, renames and removes nothing before it has judged the whole log. Then
 // it first makes all names durable, because their creator may have been killed before it did. After
 // a clean close every commit and name is durable already, except in a copy that nobody synced. So
-// this and the sync of the last segment are left to the first write: each of the three waits for
-// the device to empty its cache. An opening for reading gives the same answer and changes nothing.
+// this and the sync of the last segment are left to the first write, or to the first caller who
+// wants something durable: each of the three waits for the device to empty its cache. An opening
+// for reading gives the same answer and changes nothing.
 
 /// The result of opening a log.
 struct RecoveredLog {

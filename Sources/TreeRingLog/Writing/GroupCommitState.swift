@@ -89,7 +89,8 @@ extension GroupCommit {
     /// See `CommitLog.observeSyncs`.
     var syncObserver: SyncObserver?
     var trust = LogTrust.none
-    /// Whether the log's names and the active segment must be synced before the next write.
+    /// Whether the log's names and the active segment must be synced before the next write, and
+    /// before a caller learns that a commit of theirs is durable. There is an active segment then.
     var needsSync: Bool
     /// The end of the scanned log, from which a follower continues; unchanged if the log is
     /// written.
