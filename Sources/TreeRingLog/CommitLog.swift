@@ -69,6 +69,12 @@ package final class CommitLog: Sendable {
   /// The newest commit known to be on the device.
   package var durable: CommitNumber { core.withState { $0.durable } }
 
+  /// Whether a completed commit, and the names that lead to it, are known to be on the device. No
+  /// after a clean close, until something was synced: the files may be a copy that nobody synced.
+  package func isDurable(through commit: CommitNumber) -> Bool {
+    core.withState { $0.durable >= commit && !$0.needsSync }
+  }
+
   /// Sizes and counts.
   package var statistics: LogStatistics {
     core.withState { state in

@@ -74,7 +74,7 @@ struct CheckpointWriter {
   ) throws(TreeRingError) -> Outcome {
     let version = begun.version
     let commit = version.roots.commit
-    if log.durable < commit { try log.sync() }
+    if !log.isDurable(through: commit) { try log.sync() }
     let written = try writePages(young, betweenSlices: betweenSlices)
     var next = ledger
     let droppedLists = next.entries.filter { dropped[$0.state] != nil }.flatMap(\.lists)
