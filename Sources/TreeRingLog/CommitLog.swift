@@ -72,7 +72,7 @@ package final class CommitLog: Sendable {
   /// Whether a completed commit, and the names that lead to it, are known to be on the device. No
   /// after a clean close, until something was synced: the files may be a copy that nobody synced.
   package func isDurable(through commit: CommitNumber) -> Bool {
-    core.withState { $0.durable >= commit && !$0.needsSync }
+    core.withState { $0.isDurable(through: commit) }
   }
 
   /// Sizes and counts.

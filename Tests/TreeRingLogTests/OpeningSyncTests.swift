@@ -16,11 +16,13 @@ struct OpeningSyncTests {
     /// A write after which the active segment is sealed.
     case writeToNextSegment
     case sync
+    /// The active segment is sealed, as before a compaction.
+    case seal
     /// Waits until the newest commit, an old one, is durable.
     case completion
 
     /// The newest commit after it, and the newest one that it makes durable.
-    var newest: CommitNumber { self == .sync || self == .completion ? 5 : 6 }
+    var newest: CommitNumber { [.sync, .seal, .completion].contains(self) ? 5 : 6 }
     var durable: CommitNumber { self == .unsyncedWrite ? 5 : newest }
   }
 
@@ -54,6 +56,9 @@ struct OpeningSyncTests {
       try log.complete(log.append(SampleCommits.draft(6)))
     case .unsyncedWrite: try log.complete(log.append(SampleCommits.draft(6, .unsynced)))
     case .sync: try log.sync()
+    case .seal:
+      try log.seal()
+      try log.sync()
     case .completion: try log.complete(log.ticket(for: 5, durability: .full))
     }
     return log

@@ -172,7 +172,7 @@ final class Evictor: Sendable {
     do throws(TreeRingError) {
       // With the earlier commits durable, no page in the file is ever younger than the commit after
       // the log's end, and no earlier commit is ever made again.
-      if log.durable + 1 < editor.epoch { try log.sync() }
+      if !log.isDurable(through: max(editor.epoch, 1) - 1) { try log.sync() }
       young = editor.spill()
       if young.isEmpty { return }
       try file.write(young.map { (number: $0.number, page: pages.page($0.number)) })

@@ -250,7 +250,8 @@ struct Recovery {
     }
     guard mayWrite else { return readOnly(scan) }
     try checkSuperseded(by: scan)
-    let isKept = report.wasClosedCleanly && scan.lastKind == .mark
+    // A replica that does not lead could not make up for it.
+    let isKept = report.wasClosedCleanly && scan.lastKind == .mark && options.sharing == nil
     if isKept, files.leftovers.isEmpty, cuts.isEmpty {
       return try settle(scan, candidate, leavesSync: true)
     }

@@ -8,13 +8,7 @@ extension GroupCommit {
   func roll(_ held: borrowing Held, firstCommit: CommitNumber) throws(TreeRingError) {
     held.state.isLeading = true
     defer { stopLeading(&held.state) }
-    if let active = held.state.active {
-      if held.state.needsSync {
-        try released(held) { () throws(TreeRingError) in try syncOpened(active.file) }
-        held.state.needsSync = false
-      }
-      try seal(active, held)
-    }
+    if let active = held.state.active { try seal(active, held) }
     let header = SegmentHeader(
       salt: options.random(), storeID: storeID, firstCommit: firstCommit, generation: 0,
       origin: .sealed)
@@ -43,8 +37,13 @@ extension GroupCommit {
     }
   }
 
-  /// Seals the active segment. Requires that all of it is synced and that this thread leads.
+  /// Seals the active segment. Requires that all of it is synced, apart from what the opening has
+  /// left, and that this thread leads.
   func seal(_ active: ActiveSegment, _ held: borrowing Held) throws(TreeRingError) {
+    if held.state.needsSync {
+      try released(held) { () throws(TreeRingError) in try syncOpened(active.file) }
+      held.state.needsSync = false
+    }
     var sealed = active.segment(
       completed: held.state.completed, timestamp: held.state.completedTimestamp)
     let directory = sealed.directory

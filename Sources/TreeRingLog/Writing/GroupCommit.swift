@@ -185,7 +185,7 @@ final class GroupCommit: Sendable {
   /// Whether a completed commit is as durable as its ticket requires. Schedules the sync of a
   /// commit of relaxed durability.
   private func isAsDurable(_ ticket: CommitTicket, _ state: inout State) -> Bool {
-    if isShared || (state.durable >= ticket.number && !state.needsSync) { return true }
+    if isShared || state.isDurable(through: ticket.number) { return true }
     switch ticket.durability {
     case .full, .barrier: return false
     case .relaxed(let within):
@@ -215,7 +215,7 @@ final class GroupCommit: Sendable {
           // Another replica leads. The commits that were not undone are to be synced.
           (target, epoch) = (min(target, held.state.completed), held.state.rollbacks.count)
         }
-        if held.state.durable >= target, !held.state.needsSync { return }
+        if held.state.isDurable(through: target) { return }
         if held.state.isLeading { held.wait(for: idle) } else { lead(held, atLeast: .full) }
       }
     }

@@ -126,6 +126,9 @@ extension GroupCommit {
 // MARK: - Rules
 
 extension GroupCommit.State {
+  /// Whether a completed commit, and the names that lead to it, are known to be on the device.
+  func isDurable(through commit: CommitNumber) -> Bool { durable >= commit && !needsSync }
+
   /// Whether some sequenced commits are not durable.
   var hasUnsynced: Bool { !pending.isEmpty || durable < sequenced }
 
