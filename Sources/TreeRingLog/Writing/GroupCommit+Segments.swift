@@ -19,7 +19,8 @@ extension GroupCommit {
     }
   }
 
-  /// Does the syncs that the opening has left to the first write.
+  /// Does the syncs that the opening has left to the first write. A failure poisons the log, even on
+  /// a full device, because no sync may be retried.
   func syncOpened(_ file: any File) throws(TreeRingError) {
     try fileSystem.syncNames(ofLog: directory)
     try file.sync(.whole)
@@ -41,7 +42,12 @@ extension GroupCommit {
   /// left, and that this thread leads.
   func seal(_ active: ActiveSegment, _ held: borrowing Held) throws(TreeRingError) {
     if held.state.needsSync {
-      try released(held) { () throws(TreeRingError) in try syncOpened(active.file) }
+      do throws(TreeRingError) {
+        try held.released { () throws(TreeRingError) in try syncOpened(active.file) }
+      } catch {
+        held.state.poison = error
+        throw error
+      }
       held.state.needsSync = false
     }
     var sealed = active.segment(

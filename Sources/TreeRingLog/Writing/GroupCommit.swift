@@ -320,6 +320,8 @@ final class GroupCommit: Sendable {
     let end = target.end + UInt64(batch.buffer.count)
     do throws(TreeRingError) {
       if target.needsSync { try syncOpened(target.file) }
+    } catch { return .failed(error) }
+    do throws(TreeRingError) {
       if sync != nil {
         zeroByteCount = try room.prepare(
           target.file, for: target.end..<end, segmentSize: options.segmentSize)
