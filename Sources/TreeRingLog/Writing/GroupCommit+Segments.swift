@@ -19,8 +19,8 @@ extension GroupCommit {
     }
   }
 
-  /// Does the syncs that the opening has left to the first write. A failure poisons the log, even on
-  /// a full device, because no sync may be retried.
+  /// Does the syncs that the opening has left to the first write. A failure poisons the log, even
+  /// on a full device, because no sync may be retried.
   func syncOpened(_ file: any File) throws(TreeRingError) {
     try fileSystem.syncNames(ofLog: directory)
     try file.sync(.whole)
