@@ -95,18 +95,7 @@ struct OpeningSyncTests {
       for seed in 1...20 as ClosedRange<UInt64> {
         let source = SimulatedFileSystem(seed: seed)
         try Self.log(on: source).close()
-        let disk = SimulatedFileSystem(seed: seed)
-        try disk.makeDirectory("store")
-        try disk.makeDirectory("store/log")
-        for name in try source.list("store/log") {
-          let bytes = try #require(source.contents(of: "store/log/\(name)"))
-          let file = try disk.open("store/log/\(name)", .createNew)
-          try bytes.withUnsafeBytes { (bytes) throws(TreeRingError) in
-            try file.write(bytes, at: 0)
-          }
-        }
-        // The name of the store's folder is the business of its creator.
-        try disk.syncDirectory("")
+        let disk = try source.unsyncedLog(ofStore: "store", seed: seed)
         let log = try Self.use(disk, first)
         if first == .unsyncedWrite { try log.sync() }
         let found = try Self.open(disk.afterCrash(seed: seed), .readWrite)

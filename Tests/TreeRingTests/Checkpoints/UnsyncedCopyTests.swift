@@ -21,17 +21,8 @@ import Testing
     var store = try Self.open(source)
     for number in UInt8(0)..<20 { try store.put([number], for: "a") }
     try store.close()
-    let disk = SimulatedFileSystem(seed: seed)
-    try disk.makeDirectory("store")
-    try disk.makeDirectory("store/log")
-    // The name of the store's folder is the business of its creator.
-    try disk.syncDirectory("")
-    // The opening makes the page file anew.
-    for name in try source.list("store/log") {
-      let bytes = try #require(source.contents(of: "store/log/\(name)"))
-      let file = try disk.open("store/log/\(name)", .createNew)
-      try bytes.withUnsafeBytes { (bytes) throws(TreeRingError) in try file.write(bytes, at: 0) }
-    }
+    // Its opening makes the page file anew.
+    let disk = try source.unsyncedLog(ofStore: "store", seed: seed)
     store = try Self.open(disk)
     try store.checkpoint()
     let found = try Self.open(disk.afterCrash(seed: seed, odds: seed % 2 == 0 ? 0 : nil))
