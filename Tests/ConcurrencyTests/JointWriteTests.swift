@@ -13,7 +13,7 @@ struct JointWriteTests {
   private struct Refusal: Error {}
 
   /// Two writes in order, and then `count` more at once. The first one's sync waits at a gate until
-  /// the thread of the second one has run those of the others.
+  /// the thread of the second one has run those of the others, which join during the second's.
   private final class Gathering: Sendable {
     let store: Store
     let disk: GatedFileSystem
@@ -41,6 +41,7 @@ struct JointWriteTests {
         let outcome = Result {
           try store.writeOnAnyThread(expecting: expecting(number)) { tx in
             runs.withLock { $0.append((number, Platform.currentThread)) }
+            while number == 1, store.jointWrites.joinedCount < count + 2 { usleep(100) }
             try more(number)
             try tx.put([UInt8(number)], for: Key("\(number)"), in: blobs)
             return number * 10
@@ -52,10 +53,10 @@ struct JointWriteTests {
       let first = beginThreads { _ in write(0) }
       disk.gate.waitUntilReached()
       let second = beginThreads { _ in write(1) }
-      while store.log.sequenced < 2 { usleep(100) }
+      while store.jointWrites.joinedCount < 2 { usleep(100) }
       let others = beginThreads(count) { write($0 + 2) }
       while store.jointWrites.joinedCount < count + 2 { usleep(100) }
-      while !opensEarly, !store.jointWrites.isLeaderIdle { usleep(100) }
+      while !opensEarly, store.jointWrites.sequencedCount < count + 1 { usleep(100) }
       beforeOpening()
       disk.gate.open()
       for group in [first, second, others] { group.wait() }

@@ -1,4 +1,4 @@
-// The time for which a leader of joint writes waits for writers that have just been woken.
+// The time for which a batch of joint writes waits for writers that have just been woken.
 //
 // Writers that write again and again come back soon after their batch is durable. A sync that
 // begins at once takes only those that had come before, so writers form two halves that wait for
@@ -7,24 +7,24 @@
 // not wait for them: one after the first time, then two, four and so on. For more than sixteen
 // writers none waits: to wake them one after the other takes longer than a sync.
 //
-// A batch that other machines make durable takes as long as many wakes. So a leader of a replica
-// waits for any number of writers, for as long as the batch before took, ten milliseconds at most.
+// A batch that other machines make durable takes as long as many wakes. So that of a replica waits
+// for any number of writers, for as long as the batch before took, ten milliseconds at most.
 
-/// Decides how long leaders wait. Its owner guards it.
-struct Gathering: Sendable {
+/// Decides how long batches wait. Its owner guards it.
+struct Gathering: Hashable, Sendable {
   /// The maximum wait. Within a millisecond writers come back, however long a sync takes. Where the
   /// processors are busy with replication, that takes longer.
   private let longestWait: Duration
   /// The maximum wait as a multiple of the time that completing the batch before took.
   private let longestRatio: Int
-  /// The maximum number of writers for which leaders wait.
+  /// The maximum number of writers for which batches wait.
   private let mostWriters: Int
   /// The maximum number of batches that do not wait.
   private static let longestPause = 64
 
   /// The number of writes that the next batch comes to if all writers come back.
   private var expectedCount = 0
-  /// The moment until which its leader may wait for them; nil if it does not wait.
+  /// The moment until which it may wait for them; nil if it does not wait.
   private var end: ContinuousClock.Instant?
   /// The number of batches that do not wait, from the next on.
   private var pauseLeft = 0
@@ -54,8 +54,10 @@ struct Gathering: Sendable {
     }
   }
 
-  /// The time for which a leader that has `count` writes waits for another one; nil if it waits no
-  /// longer.
+  /// Whether the next batch may wait for more writes.
+  var isWaiting: Bool { end != nil }
+
+  /// The time for which a batch of `count` writes waits for another one; nil if it waits no longer.
   mutating func wait(with count: Int, at now: ContinuousClock.Instant) -> Duration? {
     guard let end else { return nil }
     let isVain = count < expectedCount

@@ -1,31 +1,40 @@
 // Writes that threads run for each other, so that each costs its thread one sleep at most.
 //
-// A write joins a queue. If no thread leads, its own does:
-// 1. It sequences the writes of the queue, also those that join while it does, until the batch
-//    before has been completed, and for a while longer (Gathering.swift).
-// 2. It lets the first thread of those that came later lead the next batch.
-// 3. It makes its batch durable with one sync and lets the next leader go on. Then it wakes the
-//    threads of its batch.
-// So one leader sequences while another one syncs. Threads that sequence their own writes sleep for
+// A write joins a queue (JointQueue.swift). Two things are to be done for it, each by one thread at
+// a time:
+// - *Sequencing.* If no thread sequences, that of the write does. It takes the writes of the queue,
+//   its own first, until the queue is empty or its own write is complete.
+// - *Completing.* If no thread completes then, it does, perhaps after a wait for more writes
+//   (Gathering.swift): it makes all sequenced writes durable with one sync. Then it lets the thread
+//   of a write that was sequenced meanwhile go on with the next batch, and wakes those of its own.
+// The other threads sleep until their writes are complete, or until one of the two things falls to
+// them.
+//
+// So one thread sequences while another one syncs. Threads that sequence their own writes sleep for
 // the writer's lock and again for the sync.
+//
+// The thread that completes a batch wakes one other for each processor. These wake the rest, one
+// after the other: the wakes are shared by the processors, and few threads at a time compete with
+// those that sequence and sync.
 //
 // Source: D. Hendler, I. Incze, N. Shavit, M. Tzafrir, Flat Combining and the
 // Synchronization-Parallelism Tradeoff, SPAA 2010.
 
-internal import DequeModule
 internal import TreeRingLog
 internal import TreeRingPlatform
 
-/// The queue of a store's joint writes.
+/// Runs a store's joint writes.
 final class JointWrites: Sendable {
   /// A write.
-  // Sendable: one thread at a time has it. Its own queues it; a leader takes it from the queue, and
-  // has it until it wakes the thread.
+  // Sendable: one thread at a time has it. Its own queues it; the one that sequences takes it from
+  // the queue, and the one that completes has it until its thread is woken.
   final class Job: @unchecked Sendable {
     private var sequence: (() throws -> SequencedWrite)?
     private var isComplete = false
     fileprivate var outcome: Result<SequencedWrite, any Error>?
     fileprivate let waiter = BatchWaiter()
+    /// Another write that is complete. The thread of this one wakes that of the other.
+    fileprivate var next: Job?
 
     init(sequence: @escaping () throws -> SequencedWrite) { self.sequence = sequence }
 
@@ -59,109 +68,89 @@ final class JointWrites: Sendable {
     }
   }
 
-  private struct State: Sendable {
-    var queue: Deque<Job> = []
-    /// The number of writes that have joined the queue since the store was opened.
-    var joinedCount = 0
-    /// Whether a thread sequences writes of the queue, or will as soon as it wakes.
-    var hasLeader = false
-    /// Whether a batch is being completed.
-    var isCompleting = false
-    /// Whether the leader waits for more writes.
-    var isLeaderIdle = false
-    /// The number of writes that the leader has sequenced or is sequencing.
-    var sequencedCount = 0
-    var gathering: Gathering
-  }
+  private let queue: Monitor<JointQueue<Job>>
 
-  private let state: Monitor<State>
-  /// Signaled when a batch has been completed, and for an idle leader when a write joins.
-  private let news = Condition()
-
-  /// Creates an empty queue.
   /// - Parameter isReplicated: whether a shared log makes the batches durable.
   init(isReplicated: Bool) {
-    state = Monitor(State(gathering: Gathering(isReplicated: isReplicated)))
+    queue = Monitor(JointQueue(isReplicated: isReplicated))
   }
 
   /// The number of writes that have joined the queue since the store was opened. For tests.
-  var joinedCount: Int { state.withLock { $0.joinedCount } }
+  var joinedCount: Int { queue.withLock { $0.joinedCount } }
 
-  /// Whether the leader has sequenced all writes that have joined, and waits for more. For tests.
-  var isLeaderIdle: Bool { state.withLock { $0.isLeaderIdle } }
+  /// The number of writes that have been sequenced and belong to no batch yet. For tests.
+  var sequencedCount: Int { queue.withLock { $0.sequenced.count } }
 
   /// Runs a write, and perhaps those of other threads.
   /// - Parameter complete: waits until a sequenced write is durable and visible.
   func run(
     _ job: Job, complete: (CommitTicket) throws(TreeRingError) -> Void
   ) throws -> SequencedWrite {
-    let (mustWait, isAwaited) = state.withLock { state in
-      state.queue.append(job)
-      state.joinedCount += 1
-      defer {
-        state.hasLeader = true
-        state.isLeaderIdle = false
+    var part = queue.withLock { $0.join(job) }
+    while part != .isDone {
+      switch part {
+      case .sequences: part = sequence()
+      case .completes: part = completeBatch(of: job, complete)
+      case .gathers(let limit): part = wait(job, atMost: limit)
+      case .waits: part = wait(job, atMost: nil)
+      case .isDone: break
       }
-      return (state.hasLeader, state.isLeaderIdle)
     }
-    if isAwaited { news.signal() }
-    if !mustWait || job.waiter.wait() == .changed { lead(job, complete) }
     guard let outcome = job.outcome else { throw TreeRingError.closedBeforeWrite }
     return try outcome.get()
   }
 
-  /// Runs a batch whose first write is this thread's own.
-  private func lead(
-    _ own: Job, _ complete: (CommitTicket) throws(TreeRingError) -> Void
-  ) {
-    let batch = sequenceBatch()
-    let start = ContinuousClock.now
-    // The newest commit's sync is that of all, which find it done.
-    (batch.last(where: \.isSequenced) ?? own).complete(complete)
-    let end = ContinuousClock.now
-    state.withLock { state in
-      state.isCompleting = false
-      state.gathering.batchEnded(
-        count: batch.count, waiting: state.sequencedCount + state.queue.count, took: end - start,
-        at: end)
+  /// Sleeps until the write is complete or its thread has another part.
+  private func wait(_ job: Job, atMost limit: Duration?) -> JointPart {
+    guard job.waiter.wait(atMost: limit) == .completed else {
+      return queue.withLock { $0.part(of: job, at: .now) }
     }
-    news.signal()
-    for job in batch { job.complete(complete) }
-    for job in batch where job !== own { job.waiter.wake(.completed) }
+    job.next?.waiter.wake(.completed)
+    job.next = nil
+    return .isDone
   }
 
-  /// Sequences writes of the queue until this thread may complete them and waits for no more, and
-  /// then lets another one lead.
-  private func sequenceBatch() -> [Job] {
-    var batch: [Job] = []
-    var next: Job?
+  private func sequence() -> JointPart {
+    var last: Job?
     while true {
-      let job = state.enter { held -> Job? in
-        while true {
-          var limit: Duration?
-          if !held.state.isCompleting, !batch.isEmpty {
-            limit = held.state.gathering.wait(with: batch.count, at: .now)
-            if limit == nil { break }
-          }
-          if let job = held.state.queue.popFirst() {
-            held.state.sequencedCount += 1
-            return job
-          }
-          held.state.isLeaderIdle = true
-          if let limit { held.wait(for: news, atMost: limit) } else { held.wait(for: news) }
-          held.state.isLeaderIdle = false
-        }
-        held.state.isCompleting = true
-        held.state.sequencedCount = 0
-        next = held.state.queue.first
-        held.state.hasLeader = next != nil
-        return nil
+      switch queue.withLock({ $0.nextStep(after: last, at: .now) }) {
+      case .sequence(let job):
+        job.run()
+        last = job
+      case .end(let part, let successor):
+        successor?.waiter.wake(.changed)
+        return part
       }
-      guard let job else { break }
-      job.run()
-      batch.append(job)
     }
-    next?.waiter.wake(.changed)
-    return batch
+  }
+
+  private func completeBatch(
+    of own: Job, _ complete: (CommitTicket) throws(TreeRingError) -> Void
+  ) -> JointPart {
+    let batch = queue.withLock { $0.takeBatch() }
+    let start = ContinuousClock.now
+    // The newest commit's sync is that of all, which find it done.
+    batch.last(where: \.isSequenced)?.complete(complete)
+    let end = ContinuousClock.now
+    for job in batch { job.complete(complete) }
+    let (sequencer, successor) = queue.withLock {
+      $0.batchEnded(batch, took: end - start, at: end)
+    }
+    successor?.waiter.wake(.changed)
+    wake(batch, except: own, sequencer)
+    return .isDone
+  }
+
+  /// Wakes the threads of completed writes, except that of `own`.
+  /// - Parameter sequencer: the write of the thread that sequences: it does not sleep, so it wakes
+  ///   none.
+  private func wake(_ batch: [Job], except own: Job, _ sequencer: Job?) {
+    var heads = [Job?](repeating: nil, count: WorkerPool.processorCount)
+    for (index, job) in batch.enumerated().reversed() where job !== own && job !== sequencer {
+      job.next = heads[index % heads.count]
+      heads[index % heads.count] = job
+    }
+    sequencer?.waiter.wake(.completed)
+    for head in heads { head?.waiter.wake(.completed) }
   }
 }

@@ -5,29 +5,34 @@
 internal import Dispatch
 internal import TreeRingPlatform
 
-/// A thread that waits for the end of a batch, or for its turn to lead one. Used once.
+/// A thread that waits for the end of a batch, or for its turn to lead one.
 package final class BatchWaiter: Sendable {
-  package enum News: UInt8, Sendable {
+  package enum News: Sendable {
     /// The commit is completed: there is nothing to look at.
     case completed
     /// The state has changed: the commit was undone, or the thread may lead.
     case changed
   }
 
-  private let news = Atomic(News.changed.rawValue)
+  private let isCompleted = Atomic(false)
   private let arrival = DispatchSemaphore(value: 0)
 
   package init() {}
 
-  /// Waits for `wake`.
-  package func wait() -> News {
-    arrival.wait()
-    return News(rawValue: news.load(ordering: .acquiring)) ?? .changed
+  /// Waits for the next `wake`, or for `limit` if that is shorter.
+  /// - Returns: `completed` if that has been among the news.
+  package func wait(atMost limit: Duration? = nil) -> News {
+    if let limit {
+      _ = arrival.wait(timeout: .now() + .nanoseconds(Int(limit / .nanoseconds(1))))
+    } else {
+      arrival.wait()
+    }
+    return isCompleted.load(ordering: .acquiring) ? .completed : .changed
   }
 
-  /// Wakes the thread. Called once.
+  /// Wakes the thread. `completed` is for ever, also for a thread that another one wakes meanwhile.
   package func wake(_ news: News) {
-    self.news.store(news.rawValue, ordering: .releasing)
+    if news == .completed { isCompleted.store(true, ordering: .releasing) }
     arrival.signal()
   }
 }

@@ -1,4 +1,4 @@
-// The rules by which leaders of joint writes wait for writers that come back.
+// The rules by which batches of joint writes wait for writers that come back.
 
 import Testing
 
@@ -10,7 +10,7 @@ struct GatheringTests {
   private let sync = Duration.microseconds(300)
   private let longest = Duration.microseconds(600)
 
-  /// The wait of the leader of one write after such a batch.
+  /// The wait of a batch of one write after such a batch.
   private func wait(count: Int, waiting: Int, isReplicated: Bool) -> Duration? {
     var gathering = Gathering(isReplicated: isReplicated)
     gathering.batchEnded(count: count, waiting: waiting, took: sync, at: start)
@@ -32,7 +32,7 @@ struct GatheringTests {
     #expect(one.wait(with: 1, at: start) == nil)
   }
 
-  @Test("A leader waits until all writers are back, and never longer than two syncs")
+  @Test("A batch waits until all writers are back, and never longer than two syncs")
   func bounds() {
     var gathering = after(3, waiting: 2)
     #expect(gathering.wait(with: 2, at: start) == longest)
