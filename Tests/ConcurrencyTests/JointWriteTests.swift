@@ -134,6 +134,27 @@ struct JointWriteTests {
     try all.store.close()
   }
 
+  @Test("Completed writers go on while the thread of one of them still runs another closure")
+  func busyThread() throws {
+    let all = try Gathering()
+    let done = Atomic(0)
+    all.run(
+      8,
+      more: { _ in
+        guard all.runs.withLock({ $0.count }) == 10 else { return }
+        // All but this write and that of the thread that runs it.
+        for _ in 0..<10_000 where done.load(ordering: .relaxed) < 8 {
+          done.store(all.outcomes.withLock { $0.count }, ordering: .relaxed)
+          usleep(1000)
+        }
+      },
+      opensEarly: true,
+      beforeOpening: { while all.runs.withLock({ $0.count }) < 10 { usleep(100) } })
+    #expect(done.load(ordering: .relaxed) >= 8)
+    #expect(all.codes.isEmpty && all.store.newestCommit == 10)
+    try all.store.close()
+  }
+
   @Test("Inside the closure of a write, it is refused; so is it by a store that is closed")
   func refusals() throws {
     let store = try Store.inMemory()

@@ -5,7 +5,7 @@
 // each other's syncs. A sync that waits for all of them takes all. The wait is never longer than
 // two syncs, nor than a millisecond. If writers do not come back in that time, the next batches do
 // not wait for them: one after the first time, then two, four and so on. For more than sixteen
-// writers none waits: to wake them one after the other takes longer than a sync.
+// writers none waits: until all of them are awake, a sync is over.
 //
 // A batch that other machines make durable takes as long as many wakes. So that of a replica waits
 // for any number of writers, for as long as the batch before took, ten milliseconds at most.
@@ -31,10 +31,10 @@ struct Gathering: Hashable, Sendable {
   /// The number of batches that did not wait after the last vain wait; 0 if that was not vain.
   private var pause = 0
 
-  init(isReplicated: Bool) {
+  init(isReplicated: Bool, mostWriters: Int = 16) {
     longestWait = .milliseconds(isReplicated ? 10 : 1)
     longestRatio = isReplicated ? 1 : 2
-    mostWriters = isReplicated ? .max : 16
+    self.mostWriters = isReplicated ? .max : mostWriters
   }
 
   /// Notes that a batch is durable.

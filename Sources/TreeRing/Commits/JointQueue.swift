@@ -27,19 +27,18 @@ struct JointQueue<Write: AnyObject> {
   private var sequencer: Write?
   /// Whether the write of the thread that sequences is complete.
   private var isSequencerDone = false
-  /// The write of the thread that completes, or will as soon as it wakes.
+  /// The write of the thread that completes, or is to do so next.
   private var completer: Write?
-  /// The write of the thread that waits for more writes; nil while a thread completes.
+  /// The write of the thread that waits for more writes; nil if a thread completes.
   private var gatherer: Write?
   private var gathering: Gathering
   /// The number of writes that have joined since the queue was created.
   private(set) var joinedCount = 0
+  /// The number of them that are complete.
+  private var completedCount = 0
 
   /// Creates an empty queue.
-  /// - Parameter isReplicated: whether a shared log makes the batches durable.
-  init(isReplicated: Bool) {
-    gathering = Gathering(isReplicated: isReplicated)
-  }
+  init(_ gathering: Gathering) { self.gathering = gathering }
 
   /// Adds a write, and returns the part of its thread.
   mutating func join(_ write: Write) -> JointPart {
@@ -53,8 +52,9 @@ struct JointQueue<Write: AnyObject> {
   /// A step of the thread that sequences.
   enum SequencerStep {
     case sequence(Write)
-    /// It has another part. Before it has, it wakes the thread of `successor`, which sequences.
-    case end(JointPart, successor: Write?)
+    /// It has another part. Before it has, it wakes the threads of these two: the next one to
+    /// sequence, and one to complete.
+    case end(JointPart, sequencer: Write?, completer: Write?)
   }
 
   /// The next step of the thread that sequences.
@@ -64,31 +64,36 @@ struct JointQueue<Write: AnyObject> {
   ) -> SequencerStep {
     if let write {
       sequenced.append(write)
-      let part = partAfterSequencing(at: now())
+      let (part, completer) = partAfterSequencing(at: now())
       if part != .sequences {
         sequencer = queue.first
         isSequencerDone = false
-        return .end(part, successor: sequencer)
+        return .end(part, sequencer: sequencer, completer: completer)
       }
     }
-    guard let next = queue.popFirst() else { return .end(.waits, successor: nil) }
+    guard let next = queue.popFirst() else { return .end(.waits, sequencer: nil, completer: nil) }
     return .sequence(next)
   }
 
+  /// - Returns: the part of the thread that sequences, and the write whose thread is to be woken.
   private mutating func partAfterSequencing(
     at now: @autoclosure () -> ContinuousClock.Instant
-  ) -> JointPart {
-    if completer != nil { return queue.isEmpty || isSequencerDone ? .waits : .sequences }
-    // A thread whose write is complete sleeps no more.
-    guard !isSequencerDone, let limit = gathering.wait(with: sequenced.count, at: now()) else {
-      completer = sequencer
-      gatherer = nil
-      return .completes
+  ) -> (JointPart, Write?) {
+    if let completer {
+      if completer === sequencer { return (.completes, nil) }
+      return (queue.isEmpty || isSequencerDone ? .waits : .sequences, nil)
     }
-    if !queue.isEmpty { return .sequences }
-    if gatherer != nil { return .waits }
-    gatherer = sequencer
-    return .gathers(limit)
+    guard let limit = gathering.wait(with: sequenced.count, at: now()) else {
+      // A thread whose write is complete does no more for others.
+      let successor = isSequencerDone ? gatherer ?? sequenced.first : nil
+      completer = successor ?? sequencer
+      gatherer = nil
+      return (isSequencerDone ? .waits : .completes, successor)
+    }
+    if !queue.isEmpty, !isSequencerDone { return (.sequences, nil) }
+    if gatherer != nil { return (.waits, nil) }
+    gatherer = isSequencerDone ? sequenced.first : sequencer
+    return isSequencerDone ? (.waits, gatherer) : (.gathers(limit), nil)
   }
 
   /// The part of a thread that was woken before its write was complete, or has waited for more.
@@ -117,11 +122,13 @@ struct JointQueue<Write: AnyObject> {
   mutating func batchEnded(
     _ batch: [Write], took: Duration, at now: ContinuousClock.Instant
   ) -> (sequencer: Write?, successor: Write?) {
+    completedCount += batch.count
     gathering.batchEnded(
-      count: batch.count, waiting: sequenced.count + queue.count, took: took, at: now)
+      count: batch.count, waiting: joinedCount - completedCount, took: took, at: now)
     let busy = batch.first { $0 === sequencer }
     isSequencerDone = isSequencerDone || busy != nil
-    let successor = sequenced.first
+    // Preferably one that does not sequence.
+    let successor = sequenced.first { $0 !== sequencer } ?? sequenced.first
     completer = gathering.isWaiting ? nil : successor
     gatherer = gathering.isWaiting ? successor : nil
     return (busy, successor)

@@ -1,21 +1,20 @@
-// Writes that threads run for each other, so that each costs its thread one sleep at most.
+// Writes that threads run for each other, so that most cost their thread one sleep.
 //
 // A write joins a queue (JointQueue.swift). Two things are to be done for it, each by one thread at
 // a time:
 // - *Sequencing.* If no thread sequences, that of the write does. It takes the writes of the queue,
-//   its own first, until the queue is empty or its own write is complete.
-// - *Completing.* If no thread completes then, it does, perhaps after a wait for more writes
-//   (Gathering.swift): it makes all sequenced writes durable with one sync. Then it lets the thread
-//   of a write that was sequenced meanwhile go on with the next batch, and wakes those of its own.
+//   its own first, until the queue is empty, its own write is complete, or it is to complete them.
+// - *Completing.* If no thread completes, nor waits for more writes (Gathering.swift), that thread
+//   does: it makes all sequenced writes durable with one sync. Then it lets the thread of a write
+//   that was sequenced meanwhile go on with the next batch, and wakes those of its own.
 // The other threads sleep until their writes are complete, or until one of the two things falls to
-// them.
+// them. No thread does anything for others once its write is complete, but wake them.
 //
 // So one thread sequences while another one syncs. Threads that sequence their own writes sleep for
 // the writer's lock and again for the sync.
 //
-// The thread that completes a batch wakes one other for each processor. These wake the rest, one
-// after the other: the wakes are shared by the processors, and few threads at a time compete with
-// those that sequence and sync.
+// The threads of a batch wake each other, in a few chains. So the processors share the wakes, and
+// the thread that sequences, and the one that syncs, compete with few threads at a time.
 //
 // Source: D. Hendler, I. Incze, N. Shavit, M. Tzafrir, Flat Combining and the
 // Synchronization-Parallelism Tradeoff, SPAA 2010.
@@ -68,11 +67,15 @@ final class JointWrites: Sendable {
     }
   }
 
+  /// The number of threads of a batch that the one that has completed it wakes. Each wakes another
+  /// one.
+  private static let chainCount = 4
+
   private let queue: Monitor<JointQueue<Job>>
 
   /// - Parameter isReplicated: whether a shared log makes the batches durable.
   init(isReplicated: Bool) {
-    queue = Monitor(JointQueue(isReplicated: isReplicated))
+    queue = Monitor(JointQueue(Gathering(isReplicated: isReplicated)))
   }
 
   /// The number of writes that have joined the queue since the store was opened. For tests.
@@ -117,8 +120,9 @@ final class JointWrites: Sendable {
       case .sequence(let job):
         job.run()
         last = job
-      case .end(let part, let successor):
-        successor?.waiter.wake(.changed)
+      case .end(let part, let sequencer, let completer):
+        completer?.waiter.wake(.changed)
+        sequencer?.waiter.wake(.changed)
         return part
       }
     }
@@ -131,8 +135,8 @@ final class JointWrites: Sendable {
     let start = ContinuousClock.now
     // The newest commit's sync is that of all, which find it done.
     batch.last(where: \.isSequenced)?.complete(complete)
-    let end = ContinuousClock.now
     for job in batch { job.complete(complete) }
+    let end = ContinuousClock.now
     let (sequencer, successor) = queue.withLock {
       $0.batchEnded(batch, took: end - start, at: end)
     }
@@ -145,12 +149,9 @@ final class JointWrites: Sendable {
   /// - Parameter sequencer: the write of the thread that sequences: it does not sleep, so it wakes
   ///   none.
   private func wake(_ batch: [Job], except own: Job, _ sequencer: Job?) {
-    var heads = [Job?](repeating: nil, count: WorkerPool.processorCount)
-    for (index, job) in batch.enumerated().reversed() where job !== own && job !== sequencer {
-      job.next = heads[index % heads.count]
-      heads[index % heads.count] = job
-    }
+    let others = batch.filter { $0 !== own && $0 !== sequencer }
+    for (job, next) in zip(others, others.dropFirst(Self.chainCount)) { job.next = next }
     sequencer?.waiter.wake(.completed)
-    for head in heads { head?.waiter.wake(.completed) }
+    for job in others.prefix(Self.chainCount) { job.waiter.wake(.completed) }
   }
 }

@@ -6,10 +6,11 @@ extension Store {
   /// Writes one commit, as `write` does, on this thread or on that of another writer that waits at
   /// the same time.
   ///
-  /// It is for many writing threads: a thread sleeps once for each of its writes, where it sleeps
-  /// for the writer's lock and again for the sync in `write`, whose closures run on the threads
-  /// that called it. So the closure is `Sendable`, must not depend on its thread, and should not
-  /// wait for anything: every writer waits for it.
+  /// It is for many writing threads: a thread mostly sleeps once for each of its writes, where it
+  /// sleeps for the writer's lock and again for the sync in `write`, whose closures run on the
+  /// threads that called it. So the closure is `Sendable`, must not depend on its thread, and
+  /// should not wait for anything: every writer waits for it. The threads should have the same
+  /// priority, since each may wait for one that runs its write, or is to wake it.
   ///
   ///     try store.writeOnAnyThread { tx in try tx.put(mobyDick, for: "2", in: books) }
   ///
@@ -37,7 +38,7 @@ extension Store {
     durability: Durability?, expecting expected: CommitNumber?,
     _ body: (Transaction) throws -> Void
   ) throws -> Written<Void> {
-    // A write inside the closure of a write would wait for its own leader.
+    // A write inside the closure of a write would wait for the thread that runs both.
     try writerLock.checkOutside()
     return try durations.measure {
       let sequenced = try withoutActuallyEscaping(body) { body in

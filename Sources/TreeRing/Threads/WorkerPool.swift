@@ -22,8 +22,7 @@ package final class WorkerPool: Sendable {
 
   init(threadLimit: Int) { self.threadLimit = threadLimit }
 
-  /// The number of processors, two at least.
-  static let processorCount = max(2, ProcessInfo.processInfo.activeProcessorCount)
+  private static let processorCount = max(2, ProcessInfo.processInfo.activeProcessorCount)
 
   /// For reads of the past. More threads than processors would only use more memory at a time.
   package static let reading = WorkerPool(threadLimit: processorCount)

@@ -19,7 +19,7 @@ package final class BatchWaiter: Sendable {
 
   package init() {}
 
-  /// Waits for the next `wake`, or for `limit` if that is shorter.
+  /// Waits for a `wake` that no call has waited for, or for `limit` if that is shorter.
   /// - Returns: `completed` if that has been among the news.
   package func wait(atMost limit: Duration? = nil) -> News {
     if let limit {
@@ -30,7 +30,7 @@ package final class BatchWaiter: Sendable {
     return isCompleted.load(ordering: .acquiring) ? .completed : .changed
   }
 
-  /// Wakes the thread. `completed` is for ever, also for a thread that another one wakes meanwhile.
+  /// Wakes the thread. Once it is `completed`, it stays so, whatever other threads say later.
   package func wake(_ news: News) {
     if news == .completed { isCompleted.store(true, ordering: .releasing) }
     arrival.signal()

@@ -29,10 +29,17 @@ struct JointQueueTests {
     var count = 0
     /// The writes whose threads it has yet to wake, before it does anything else.
     var wakes: [Wake] = []
+    /// The completed write whose thread it is to wake after it has noticed that its own is.
+    var next: Int?
     /// The number of times that it was woken and has not noticed.
     var newsCount = 0
     /// Whether it is among the news that its write is complete.
     var isComplete = false
+  }
+
+  private struct Fault: Error {
+    var text: String
+    init(_ text: String) { self.text = text }
   }
 
   private struct Wake: Hashable {
@@ -48,6 +55,12 @@ struct JointQueueTests {
     var joined: [Int] = []
     var sequenced: [Int] = []
     var completed: [Int] = []
+
+    static func == (a: World, b: World) -> Bool { a.queue == b.queue && a.writers == b.writers }
+    func hash(into hasher: inout Hasher) {
+      hasher.combine(queue)
+      hasher.combine(writers)
+    }
 
     var isOver: Bool { writers.allSatisfy { $0.state == .idle && $0.count == writeCount } }
   }
@@ -68,7 +81,9 @@ struct JointQueueTests {
 
   /// Lets a writer do its next step, if it can do one.
   /// - Parameter timesOut: whether it wakes by itself.
-  private func step(_ index: Int, timesOut: Bool, in world: inout World) throws -> Bool {
+  private func step(
+    _ index: Int, timesOut: Bool, at time: ContinuousClock.Instant, in world: inout World
+  ) throws -> Bool {
     var writer = world.writers[index]
     defer { world.writers[index] = writer }
     func part(_ part: JointPart) {
@@ -88,14 +103,17 @@ struct JointQueueTests {
       world.writers[other].newsCount += 1
       if wake.isComplete { world.writers[other].isComplete = true }
     }
+    /// Lets the writer notice its news, if there are any.
+    func wakeUp() throws {
+      guard writer.isComplete else {
+        return part(world.queue.part(of: try write(number(index, in: world)), at: time))
+      }
+      writer.state = .idle
+      if let next = writer.next { writer.wakes = [Wake(write: next, isComplete: true)] }
+    }
     if timesOut {
       guard writer.state == .asleep(hasLimit: true) else { return false }
-      if writer.isComplete {
-        writer.state = .idle
-      } else {
-        let own = try write(number(index, in: world))
-        part(world.queue.part(of: own, at: Self.later))
-      }
+      try wakeUp()
       return true
     }
     if let first = writer.wakes.first {
@@ -111,12 +129,14 @@ struct JointQueueTests {
       world.joined.append(number)
       part(world.queue.join(try write(number)))
     case .sequencing(let last):
-      switch world.queue.nextStep(after: try last.map(write), at: Self.now) {
+      switch world.queue.nextStep(after: try last.map(write), at: time) {
       case .sequence(let next):
         world.sequenced.append(next.number)
         writer.state = .sequencing(last: next.number)
-      case .end(let next, let successor):
-        if let successor { writer.wakes = [Wake(write: successor.number, isComplete: false)] }
+      case .end(let next, let sequencer, let completer):
+        for write in [completer, sequencer] {
+          if let write { writer.wakes.append(Wake(write: write.number, isComplete: false)) }
+        }
         part(next)
       }
     case .completing:
@@ -129,29 +149,33 @@ struct JointQueueTests {
         try batch.map(write), took: .milliseconds(1), at: Self.now)
       if let successor { writer.wakes = [Wake(write: successor.number, isComplete: false)] }
       let others = batch.filter { $0 % 10 != index && $0 != sequencer?.number }
-      for number in [sequencer?.number].compactMap({ $0 }) + others {
-        writer.wakes.append(Wake(write: number, isComplete: true))
+      for (number, next) in zip(others, others.dropFirst()) {
+        world.writers[number % 10].next = next
+      }
+      for number in others {
+        guard case .asleep = world.writers[number % 10].state else {
+          throw Fault("a thread that is to wake others does not sleep: \(world)")
+        }
+      }
+      for number in [sequencer?.number, others.first] {
+        if let number { writer.wakes.append(Wake(write: number, isComplete: true)) }
       }
       try #require(world.completed.contains(number(index, in: world)))
       writer.state = .idle
     case .asleep:
       if writer.newsCount == 0 { return false }
       writer.newsCount -= 1
-      if writer.isComplete {
-        writer.state = .idle
-      } else {
-        part(world.queue.part(of: try write(number(index, in: world)), at: Self.now))
-      }
+      try wakeUp()
     }
     return true
   }
 
   @Test(
     "Whatever the order, each write is sequenced and completed once, and each thread wakes",
-    arguments: [false, true])
-  func allOrders(isReplicated: Bool) throws {
+    arguments: [0, 16])
+  func allOrders(mostWriters: Int) throws {
     let start = World(
-      queue: JointQueue(isReplicated: isReplicated),
+      queue: JointQueue(Gathering(isReplicated: false, mostWriters: mostWriters)),
       writers: Array(repeating: Writer(), count: 3))
     var seen: Set = [start]
     var open = [start]
@@ -159,9 +183,9 @@ struct JointQueueTests {
     while let world = open.popLast() {
       var canGoOn = false
       for index in world.writers.indices {
-        for timesOut in [false, true] {
+        for (timesOut, time) in [(false, Self.now), (false, Self.later), (true, Self.later)] {
           var next = world
-          guard try step(index, timesOut: timesOut, in: &next) else { continue }
+          guard try step(index, timesOut: timesOut, at: time, in: &next) else { continue }
           canGoOn = true
           try check(next)
           if seen.insert(next).inserted { open.append(next) }
@@ -173,6 +197,50 @@ struct JointQueueTests {
       #expect(world.completed.sorted() == world.joined.sorted())
     }
     #expect(endCount > 0)
+  }
+
+  /// A queue whose second write is being sequenced while the first one is completed, and whose
+  /// third one waits.
+  private func busyQueue() throws -> JointQueue<Write> {
+    var queue = JointQueue<Write>(Gathering(isReplicated: false, mostWriters: 0))
+    #expect(queue.join(try write(1)) == .sequences)
+    _ = queue.nextStep(after: nil, at: Self.now)
+    guard case .end(.completes, nil, nil) = queue.nextStep(after: try write(1), at: Self.now)
+    else { throw Fault("the first thread does not complete") }
+    #expect(queue.takeBatch().map(\.number) == [1])
+    #expect(queue.join(try write(2)) == .sequences)
+    _ = queue.nextStep(after: nil, at: Self.now)
+    #expect(queue.join(try write(3)) == .waits)
+    return queue
+  }
+
+  @Test("A thread that is to complete its own write leaves the queue to the next one")
+  func completesSoon() throws {
+    var queue = try busyQueue()
+    _ = queue.nextStep(after: try write(2), at: Self.now)
+    #expect(queue.join(try write(4)) == .waits)
+    let ended = queue.batchEnded([try write(1)], took: .zero, at: Self.now)
+    #expect(ended.successor?.number == 2, "the only sequenced write")
+    let step = queue.nextStep(after: try write(3), at: Self.now)
+    guard case .end(.completes, let sequencer, nil) = step else { throw Fault("\(step)") }
+    #expect(sequencer?.number == 4)
+    #expect(queue.takeBatch().map(\.number) == [2, 3])
+  }
+
+  @Test("A thread whose write is complete sequences and completes no more")
+  func returnsSoon() throws {
+    var queue = try busyQueue()
+    _ = queue.nextStep(after: try write(2), at: Self.now)
+    _ = queue.batchEnded([try write(1)], took: .zero, at: Self.now)
+    #expect(queue.join(try write(4)) == .waits)
+    // Another thread has taken the batch.
+    #expect(queue.takeBatch().map(\.number) == [2])
+    let ended = queue.batchEnded([try write(2)], took: .zero, at: Self.now)
+    #expect(ended.sequencer?.number == 2)
+    let step = queue.nextStep(after: try write(3), at: Self.now)
+    guard case .end(.waits, let sequencer, let completer) = step else { throw Fault("\(step)") }
+    #expect(sequencer?.number == 4 && completer?.number == 3)
+    #expect(queue.part(of: try write(3), at: Self.now) == .completes)
   }
 
   private func check(_ world: World) throws {
