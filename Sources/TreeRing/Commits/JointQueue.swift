@@ -71,6 +71,7 @@ struct JointQueue<Write: AnyObject> {
         return .end(part, sequencer: sequencer, completer: completer)
       }
     }
+    // Never empty: the thread's own write is in it, or it was looked at just now.
     guard let next = queue.popFirst() else { return .end(.waits, sequencer: nil, completer: nil) }
     return .sequence(next)
   }

@@ -8,7 +8,7 @@
 //   does: it makes all sequenced writes durable with one sync. Then it lets the thread of a write
 //   that was sequenced meanwhile go on with the next batch, and wakes those of its own.
 // The other threads sleep until their writes are complete, or until one of the two things falls to
-// them. No thread does anything for others once its write is complete, but wake them.
+// them. Once its write is complete, a thread begins nothing for others, but wakes them.
 //
 // So one thread sequences while another one syncs. Threads that sequence their own writes sleep for
 // the writer's lock and again for the sync.
