@@ -59,6 +59,7 @@ final class BinaryEncoder: Encoder {
   /// - Throws: `EncodingError`; the errors of the row's `encode(to:)`.
   static func encode<Row: Encodable>(_ row: Row) throws -> [UInt8] {
     let encoder = BinaryEncoder(prefix: [], outerDepth: 0)
+    defer { withExtendedLifetime(encoder) {} }
     for byte in CBOR.mark { encoder.writer.append(byte) }
     encoder.push()
     try encoder.whole(row, encoder.lastSerial)

@@ -59,6 +59,7 @@ extension Checkpointer {
 
   /// About the number of leaves that packing would save, from a few leaves of each tree.
   private func looseLeafCount(of version: Version) throws(TreeRingError) -> Int {
+    defer { withExtendedLifetime(version) {} }
     var fill = LeafFill()
     try pages.read {
       for root in version.roots.trees { fill.addSamples(of: Tree(root, pages: pages)) }

@@ -74,6 +74,7 @@ struct RowWalk {
     _ body: (RowRecord?) throws -> R
   ) throws -> R? {
     let arena = ByteArena()
+    defer { withExtendedLifetime(arena) {} }
     var steps: [Step] = []
     var isWhole = false
     var next = written

@@ -24,15 +24,14 @@ extension Store {
   func readability() -> TimeTravel.Readability {
     // Read before the tags: tagged commits that are readable at this epoch stay readable.
     let bounds = bounds
-    let newest = queue.visible
-    return TimeTravel.Readability(bounds: bounds, newest: newest, reader: reader(of: newest))
+    return TimeTravel.Readability(bounds: bounds, reader: reader(of: queue.visible))
   }
 
-  /// A reader of a version that the caller keeps alive.
+  /// A reader of a version, which it keeps alive.
   func reader(of version: Version) -> StateReader {
     StateReader(
       roots: version.roots, catalog: version.catalog, pages: version.pages,
-      values: ValueSource(log: log))
+      values: ValueSource(log: log), version: version)
   }
 
   /// The same for a commit that is pinned in this process. Such a pin does not hold back a followed

@@ -9,6 +9,9 @@ class StateReader: @unchecked Sendable {
   let roots: Roots
   let catalog: Catalog
   let values: ValueSource
+  /// The version that it reads, whose pages may be freed as soon as nobody holds it; nil if `life`
+  /// or a transaction keeps them.
+  private let version: Version?
   /// For a snapshot: the validity of its pin.
   let life: PinLife?
   /// For a transaction: the counts of reads under way and of writes.
@@ -17,8 +20,9 @@ class StateReader: @unchecked Sendable {
 
   init(
     roots: Roots, catalog: Catalog, pages: PageStore, values: ValueSource,
-    life: PinLife? = nil, reads: TransactionReads? = nil
+    version: Version? = nil, life: PinLife? = nil, reads: TransactionReads? = nil
   ) {
+    self.version = version
     rows = Tree(roots.rows, pages: pages)
     self.life = life
     self.reads = reads
@@ -34,6 +38,8 @@ class StateReader: @unchecked Sendable {
   /// caller may run inside. A transaction refuses to edit its pages until `body` returns.
   @inline(__always)
   func reading<R>(_ body: () throws -> R) throws -> R {
+    // Optimised code may release a reader as soon as it has its trees.
+    defer { withExtendedLifetime(self) {} }
     guard let reads else {
       return try rows.pages.reading {
         // Inside the section, because pages are freed once the earlier sections have ended. A

@@ -40,9 +40,7 @@ final class TimeTravel: Sendable {
   /// The commits that, at one moment, can be read or be the base of a replay.
   struct Readability {
     var bounds: PinRegistry.Bounds
-    /// The version whose tags apply, kept alive while they are read.
-    var newest: Version
-    /// Reads `newest`.
+    /// Reads the version whose tags apply.
     var reader: StateReader
 
     /// Whether the state at a commit can be read. The empty store before the first commit always

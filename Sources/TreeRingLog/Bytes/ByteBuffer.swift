@@ -13,7 +13,7 @@ final class ByteBuffer {
 
   deinit { base.deallocate() }
 
-  /// The bytes in use.
+  /// The bytes in use, valid until the next change or the end of the buffer.
   var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
 
   /// Makes room for `extra` bytes after the used ones and returns that room.

@@ -199,6 +199,7 @@ enum Mark {
   /// Exactly the bytes that `append` writes at `position`.
   static func bytes(at position: ChainPosition) -> [UInt8] {
     let buffer = ByteBuffer()
+    defer { withExtendedLifetime(buffer) {} }
     _ = append(to: buffer, at: position)
     return [UInt8](buffer.bytes)
   }

@@ -96,6 +96,7 @@ extension SegmentScan {
   ) throws(TreeRingError) -> (SegmentHeader, FrameHead) {
     let size = try file.size()
     let reader = SegmentReader(file: file, end: size, chunk: Format.Segment.byteCount)
+    defer { withExtendedLifetime(reader) {} }
     switch try reader.header(at: 0) {
     case .failure(let flaw): throw .flaw(flaw, file: file.path, offset: 0)
     case .success(let (head, bytes)):

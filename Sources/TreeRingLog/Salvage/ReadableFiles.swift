@@ -87,6 +87,7 @@ struct ReadableFiles {
     defer { file.close() }
     let reader = SegmentReader(
       file: file, end: try file.size(), chunk: Format.Segment.byteCount)
+    defer { withExtendedLifetime(reader) {} }
     guard case .success(let (head, bytes)) = try reader.header(at: 0), head.kind == .segmentHeader,
       let header = SegmentHeader(bytes), header.isPlausible
     else { return nil }

@@ -66,6 +66,7 @@ final class DeferredEntries: Hashable, Sendable {
 
   private func read(_ file: any File, _ offset: UInt64) throws(TreeRingError) -> [Entry] {
     let reader = SegmentReader(file: file, end: try file.size(), chunk: 1)
+    defer { withExtendedLifetime(reader) {} }
     guard offset < reader.end else {
       throw .corruptLog("a sealed segment has lost its directory", file: file.path, offset: offset)
     }
@@ -130,6 +131,7 @@ extension SegmentDirectory {
     let trailer = UInt64(Format.Directory.trailerByteCount)
     guard size >= UInt64(Format.Segment.byteCount) + fixed + trailer else { return nil }
     let reader = SegmentReader(file: file, end: size, chunk: 1)
+    defer { withExtendedLifetime(reader) {} }
     let last = try reader.bytes(at: size - trailer, count: Int(trailer))
     let offset = last.number(UInt64.self, at: 0)
     guard last.number(UInt64.self, at: 8) == Format.ending, offset <= size - trailer - fixed,

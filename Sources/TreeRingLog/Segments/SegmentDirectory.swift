@@ -178,6 +178,7 @@ struct SegmentDirectory: Hashable, Sendable {
   /// Exactly the bytes that `append` writes at `position`.
   func bytes(at position: ChainPosition) -> [UInt8] {
     let buffer = ByteBuffer()
+    defer { withExtendedLifetime(buffer) {} }
     _ = append(to: buffer, at: position)
     return [UInt8](buffer.bytes)
   }

@@ -12,6 +12,9 @@ struct ScannedFrame {
 }
 
 /// Reads one file. For one user at a time; not Sendable.
+///
+/// It owns the bytes that it returns. Optimised code releases a reader after its last use, so
+/// whoever has made one extends its lifetime until the bytes are read.
 final class SegmentReader {
   let file: any File
   /// The end of the readable part of the file.
@@ -31,7 +34,8 @@ final class SegmentReader {
     window.count = 0
   }
 
-  /// The `count` bytes at `offset`, valid until the next call. All must lie before `end`.
+  /// The `count` bytes at `offset`, valid until the next call or the end of the reader. All must
+  /// lie before `end`.
   func bytes(at offset: UInt64, count: Int) throws(TreeRingError) -> UnsafeRawBufferPointer {
     if offset >= windowOffset, offset - windowOffset <= UInt64(window.count),
       window.count - Int(offset - windowOffset) >= count
@@ -74,7 +78,7 @@ final class SegmentReader {
   }
 
   /// The header at `offset`, checked except for its salt, and its bytes, which are valid until the
-  /// next read.
+  /// next read or the end of the reader.
   func header(
     at offset: UInt64
   ) throws(TreeRingError) -> Result<(FrameHead, UnsafeRawBufferPointer), FrameFlaw> {
