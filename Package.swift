@@ -243,8 +243,7 @@ if Context.environment["TREERING_TOOL"] != nil {
 
 // The commands under Tools optimise what computes: the engine, the lists, and the tests that
 // compare them with slow models, which then take a fifth of the time, those of the log and of
-// replication half of it.
-// Everything else compiles in a third of the time without.
+// replication half of it. Everything else compiles in a third of the time without.
 if Context.environment["TREERING_OPTIMIZED"] != nil {
   let computing = [
     "TreeRingPlatform", "TreeRingLog", "TreeRing", "TreeRingMappings", "TreeRingCollections",

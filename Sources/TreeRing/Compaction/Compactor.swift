@@ -16,22 +16,16 @@ internal import TreeRingPlatform
 
 /// Compacts a log. Used by one thread.
 struct Compactor {
-  /// A state that stays readable, and the version that keeps it alive.
-  struct KeptState {
-    var version: Version
-    var reader: StateReader
-  }
-
   let log: CommitLog
   let points: KeptPoints
   let memoryLimit: Int
   /// Returns the state at a kept point.
-  let state: (CommitNumber) throws -> KeptState
+  let state: (CommitNumber) throws -> StateReader
   /// Called between slices; throws to stop the run.
   let progress: (CompactionProgress) throws -> Void
   /// Whether to read the active segment too, which cannot be rewritten.
   var includesActive = false
-  private(set) var current: (point: CommitNumber, state: KeptState)?
+  private(set) var current: (point: CommitNumber, state: StateReader)?
   private(set) var done: UInt64 = 0
   private(set) var total: UInt64 = 0
   private(set) var sinceSlice: UInt64 = 0
@@ -60,8 +54,8 @@ struct Compactor {
       try log.replayRethrowing(from: segment.firstCommit, through: segment.lastCommit) {
         header, payload in
         if let state = try keptState(for: header.number) {
-          try state.reader.reading {
-            try planner.visit(header, payload, state: state.reader)
+          try state.reading {
+            try planner.visit(header, payload, state: state)
           }
         } else {
           planner.pass(header)
@@ -97,8 +91,8 @@ struct Compactor {
         try advance(header.storedByteCount, through: segment)
         return .keep
       }
-      let new = try state.reader.reading {
-        try plan.rewrite(payload, of: header.number, state: state.reader)
+      let new = try state.reading {
+        try plan.rewrite(payload, of: header.number, state: state)
       }
       try advance(header.storedByteCount, through: segment)
       if new.isVacant, !plan.points.contains(header.number) { return .drop }
@@ -109,7 +103,7 @@ struct Compactor {
   // MARK: - Parts
 
   /// The state at the first kept point at or after a commit; nil above the horizon.
-  private mutating func keptState(for commit: CommitNumber) throws -> KeptState? {
+  private mutating func keptState(for commit: CommitNumber) throws -> StateReader? {
     guard let point = points.first(from: commit) else { return nil }
     if let current, current.point == point { return current.state }
     current = nil

@@ -151,7 +151,7 @@ extension Store {
           } else {
             try version(at: point, definitions: queue.visible.catalog)
           }
-        return Compactor.KeptState(version: version, reader: reader(of: version))
+        return reader(of: version)
       },
       progress: { [self] done in
         try checkOpen()

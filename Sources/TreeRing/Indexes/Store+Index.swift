@@ -115,8 +115,7 @@ extension Store {
       }
       let indexEditor = IndexEditor(editor: editor)
       if let (nearest, donor) = engine.donor(of: record.number, for: version) {
-        // Keep the version too: the lease keeps the pages of the index only, not those of its rows.
-        defer { withExtendedLifetime(nearest) {} }
+        // The lease keeps the pages of the index only; the reader keeps those of its rows.
         let roots = try indexEditor.derive(
           index, from: donor.roots, of: reader(of: nearest), for: pin,
           limit: max(512, pin.rows.count / 8))

@@ -10,26 +10,26 @@ final class ChunkSupply: Sendable {
   /// The size of a chunk: a huge page.
   static let chunkByteCount = 2 << 20
 
-  // Sendable under the lock: nobody else knows the memory.
-  private struct State: @unchecked Sendable {
-    var ready: UnsafeMutableRawPointer?
+  private struct State {
+    /// The address of a chunk that nobody else knows; 0 if none is ready.
+    var ready: UInt = 0
     var isPreparing = false
   }
   private let state = Mutex(State())
   private let thread = DispatchQueue(label: "treering.chunks", qos: .utility)
 
-  deinit { state.withLock { $0.ready?.deallocate() } }
+  deinit { state.withLock { UnsafeMutableRawPointer(bitPattern: $0.ready)?.deallocate() } }
 
   /// The number of bytes taken from the system and not yet passed on, or being taken.
   var byteCount: Int {
-    state.withLock { $0.ready == nil && !$0.isPreparing ? 0 : Self.chunkByteCount }
+    state.withLock { $0.ready == 0 && !$0.isPreparing ? 0 : Self.chunkByteCount }
   }
 
   /// A chunk of undefined content, which the caller deallocates.
   func take() -> UnsafeMutableRawPointer {
     let address = state.withLock { state in
-      defer { state.ready = nil }
-      return UInt(bitPattern: state.ready)
+      defer { state.ready = 0 }
+      return state.ready
     }
     return UnsafeMutableRawPointer(bitPattern: address) ?? Self.makeChunk()
   }
@@ -37,7 +37,7 @@ final class ChunkSupply: Sendable {
   /// Prepares a chunk on another thread, unless one is ready.
   func prepare() {
     let mustStart = state.withLock { state in
-      if state.isPreparing || state.ready != nil { return false }
+      if state.isPreparing || state.ready != 0 { return false }
       state.isPreparing = true
       return true
     }
@@ -50,7 +50,7 @@ final class ChunkSupply: Sendable {
       }
       let address = UInt(bitPattern: chunk)
       state.withLock { state in
-        state.ready = UnsafeMutableRawPointer(bitPattern: address)
+        state.ready = address
         state.isPreparing = false
       }
     }
